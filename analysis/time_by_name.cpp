@@ -85,9 +85,13 @@ class RankNames {
 
   /// Those of one lane, each of which may hold others.
   void addNested() {
-    std::sort(events_.begin(), events_.end(), [](const Event* a, const Event* b) {
+    const auto holds = [](const Event* a, const Event* b) {
       return std::tuple(a->begin, -a->end) < std::tuple(b->begin, -b->end);
-    });
+    };
+    // Tracks are in the order of begins, so most are in this order, too.
+    if (!std::is_sorted(events_.begin(), events_.end(), holds)) {
+      std::sort(events_.begin(), events_.end(), holds);
+    }
     std::vector<std::pair<const Event*, Sum*>> open;
     for (const Event* const event : events_) {
       while (!open.empty() && open.back().first->end < event->end) {

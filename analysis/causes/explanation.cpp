@@ -205,6 +205,28 @@ std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& list
   return {steps.begin(), steps.end()};
 }
 
+/// Sets ExplainedRank::work.
+void compareWork(const SlowerStages& stages, const SlowerRanks& ranks, Explanation& result) {
+  std::map<int, std::vector<std::int32_t>> stagesOf;
+  std::set<std::int32_t> all;
+  for (const JobGraph::Rank& rank : result.graph->ranks()) {
+    std::vector<std::int32_t>& own = stagesOf[rank.number];
+    for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& job = result.graph->node(id);
+      if (!isCompute(job.kind)) continue;
+      if (std::find(own.begin(), own.end(), job.stage) == own.end()) own.push_back(job.stage);
+    }
+    all.insert(own.begin(), own.end());
+  }
+  for (ExplainedRank& rank : result.ranks) {
+    const std::vector<std::int32_t>& own = stagesOf[rank.rank];
+    rank.work = ranks.of(rank.rank).factor;
+    if (own.empty() || own.size() == all.size()) continue;  // there are no other stages
+    const SlowerStages::Factor factor = stages.besideOthers(own);
+    if (factor.isKnown) rank.work *= factor.times;
+  }
+}
+
 void findCauses(const std::string& logs, int threads, Explanation& result) {
   const JobGraph& graph = *result.graph;
   std::optional<MedianDurations> own;
@@ -213,6 +235,7 @@ void findCauses(const std::string& logs, int threads, Explanation& result) {
   const SlowerStages stages(result.of.timeline(), graph, times, result.counted, threads);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
+  compareWork(stages, ranks, result);
   const UnevenMicroBatches lengths(graph, result.counted, threads);
   const ScatteredPauses scattered(graph, times, result.counted, lengths, threads);
   result.inside = insideTimesOf(graph, result.counted);
@@ -304,7 +327,7 @@ Explanation::Explanation(const Run& run, const ExplainOptions& options)
   const auto windows = countedWindows(listed);
   const auto slowdownSteps = stepsOfSlowdown(listed, counted);
   // Parts that need nothing of each other, the longest first. Two run at once. The what-ifs of many
-  // stages take longer than all others, so they have all threads.
+  // stages take longer than all others, and steps may be the last, so both have all threads.
   const int allThreads = run.threads();
   const int threads = (allThreads + 1) / 2;
   const std::function<void()> parts[] = {
@@ -319,7 +342,7 @@ Explanation::Explanation(const Run& run, const ExplainOptions& options)
           slowdown.reason = "ranks meet inside jobs; pipe-trace what-if knows of their waits";
         }
       },
-      [&] { explainSteps(*this, listed, threads); },
+      [&] { explainSteps(*this, listed, allThreads); },
       [&] { communication = communicationOf(timeline, *graph, windows, threads); },
       [&] { schedule = run.schedule(); },
   };

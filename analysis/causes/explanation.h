@@ -40,6 +40,9 @@ struct ExplainedRank {
   Nanoseconds idle = 0;
   Nanoseconds launchBound = 0;  ///< inside its jobs, where they have the times of a device
   ClassTimes bubbles{};         ///< add up to `idle`
+  /// How many times as long its own jobs take as those of others: its stages beside the other
+  /// stages (SlowerStages), times the rank beside its peers (SlowerRanks). 1 where there are none.
+  double work = 1;
 };
 
 struct ExplainedStep {

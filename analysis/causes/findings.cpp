@@ -61,6 +61,7 @@ constexpr std::array<GroupRow, kFindingKindCount> kGroupRows = {{
     {FindingKind::kUnevenLoad, "uneven_load", Joins::kOfSameGroup, Matters::kByShare},
     {FindingKind::kSlowGroup, "slow_group", Joins::kOfSameGroup, Matters::kByShare},
     {FindingKind::kSlowReduction, "slow_reduction", Joins::kNever, Matters::kByShare},
+    {FindingKind::kSlowOptimizer, "slow_optimizer", Joins::kNever, Matters::kByShare},
     {FindingKind::kUnevenMoving, "uneven_moving", Joins::kAll, Matters::kNever},
     {FindingKind::kPeersVary, "peers_vary", Joins::kAll, Matters::kNever},
     {FindingKind::kUntracedPeers, "untraced_peers", Joins::kNever, Matters::kByShare},
@@ -218,6 +219,13 @@ bool areAlikeByWork(const FindingInputs& run, const CulpritGroup& group) {
   return factor.isKnown && (std::abs(factor.times - 1) < kAlike || areKernelsAlike);
 }
 
+/// Whether the stage may differ from others by chance alone, as its jobs vary. Micro-batches of
+/// uneven length make jobs vary on all stages alike.
+bool isOfChance(const FindingInputs& run, const CulpritGroup& group) {
+  return group.stage >= 0 && !run.lengths.isShownBy(group.stage) &&
+         run.stages.mayBeChance(group.stage);
+}
+
 /// Of jobs in which ranks meet, one among many is always the longest: it says something by itself
 /// if it takes half as long again as usual.
 bool isMuchLonger(const FindingInputs& run, Id job) {
@@ -236,6 +244,7 @@ FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseco
   switch (group.bubbleClass) {
     case BubbleClass::kImbalance:
       if (slowSetOf(run, group) != nullptr) return FindingKind::kSlowGroup;
+      if (isOfChance(run, group)) return FindingKind::kUnsteadyJobs;
       return areAlikeByWork(run, group) ? FindingKind::kUnevenMoving : FindingKind::kSlowStages;
     case BubbleClass::kTransfer: return kindOfMessages(group, run.links, stepTime);
     case BubbleClass::kBlocked: return FindingKind::kHeldLines;
@@ -279,7 +288,7 @@ FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int nu
     }
     case Joins::kOfSameTime:
       if (const auto& change = run.ranks.of(group.rank).change; change && !change->isBesidePeers) {
-        return {finding.kind, change->first, change->last, {}};
+        return {finding.kind, change->first, change->last, change->apart};
       }
       break;
     case Joins::kOfSamePipeline: return {finding.kind, 0, static_cast<int>(pipeline), {}};
@@ -351,6 +360,41 @@ void addUp(std::vector<std::pair<Whose, Nanoseconds>>& times) {
   }
 }
 
+/// The longest compute job of a stage in a step; kNone: there is none.
+Id longestJobOf(const JobGraph& graph, std::int32_t stage, std::int32_t step) {
+  Id longest = JobGraph::kNone;
+  for (Id id = 0; id < graph.jobCount(); ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (job.stage != stage || job.step != step || !isCompute(job.kind)) continue;
+    if (longest == JobGraph::kNone || graph.lengthOf(id) > graph.lengthOf(longest)) longest = id;
+  }
+  return longest;
+}
+
+/// Makes a finding about the fast half of the stages one about the other half.
+void turnToSlowHalf(const FindingInputs& run, Finding& finding) {
+  const JobGraph& graph = run.of.graph();
+  const std::vector<std::int32_t> fast = run.stages.halfWith(finding.stages);
+  finding.stages.clear();
+  finding.ranks.clear();
+  std::set<int> ranks;
+  for (const std::int32_t stage : run.stages.all()) {
+    if (std::ranges::find(fast, stage) != fast.end()) continue;
+    finding.stages.push_back(stage);
+    const std::set<int>& ofStage = run.stages.of(stage).ranks;
+    ranks.insert(ofStage.begin(), ofStage.end());
+  }
+  CulpritGroup& culprit = finding.culprit;
+  culprit.stage = run.stages.slowestOf(finding.stages);
+  culprit.job = longestJobOf(graph, culprit.stage, culprit.step);
+  if (culprit.job != JobGraph::kNone) {
+    culprit.rank = graph.ranks()[graph.node(culprit.job).rank].number;
+  }
+  for (const int rank : ranks) {
+    finding.ranks.emplace_back(rank, culprit.time / static_cast<Nanoseconds>(ranks.size()));
+  }
+}
+
 /// Where stages are two halves, of which one is slow, the other is not fast by itself: what it
 /// costs to wait for both is one finding, about the slow one.
 void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
@@ -360,9 +404,14 @@ void joinHalves(const FindingInputs& run, std::vector<Finding>& findings) {
     return 2 * half.size() == run.stages.count() &&
            (run.stages.besideOthers(half).times > 1) == isSlow;
   };
-  const auto slow = std::find_if(findings.begin(), findings.end(),
-                                 [&](const Finding& finding) { return isHalf(finding, true); });
-  if (slow == findings.end()) return;
+  auto slow = std::find_if(findings.begin(), findings.end(),
+                           [&](const Finding& finding) { return isHalf(finding, true); });
+  if (slow == findings.end()) {
+    slow = std::find_if(findings.begin(), findings.end(),
+                        [&](const Finding& finding) { return isHalf(finding, false); });
+    if (slow == findings.end()) return;
+    turnToSlowHalf(run, *slow);
+  }
   for (const Finding& finding : findings) {
     if (!isHalf(finding, false)) continue;
     slow->culprit.time += finding.culprit.time;
@@ -449,6 +498,7 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
       join(findings[place->second], finding);
     }
   }
+  for (Finding& finding : findings) std::ranges::sort(finding.stages);
   joinHalves(run, findings);
   for (Finding& finding : findings) {
     keepLongest(finding.culprit.examples);
@@ -458,7 +508,6 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
                     [&](const auto& each) { return 200 * each.second < finding.culprit.time; });
     }
     addUp(finding.links);
-    std::sort(finding.stages.begin(), finding.stages.end());
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     return a.culprit.time > b.culprit.time;
@@ -507,7 +556,8 @@ class CulpritFacts {
       case FindingKind::kLateJob: {
         BlamedJob job = blamed(group.job, group);
         if (!isOneStep(group) || isOnlyStep()) job.step = -1;
-        return set(Remedy::kSoonerLaunches, std::move(job));
+        job.opensStep = opensStep(group.job);
+        return set(job.opensStep ? Remedy::kSoonerSteps : Remedy::kSoonerLaunches, std::move(job));
       }
       case FindingKind::kLateJobs: return set(Remedy::kSoonerLaunches, none);
       case FindingKind::kLateMessages: return set(Remedy::kSoonerMessages, lateMessage(group));
@@ -538,6 +588,7 @@ class CulpritFacts {
       case FindingKind::kExposedCollectives:
       case FindingKind::kContention:
       case FindingKind::kSlowReduction:
+      case FindingKind::kSlowOptimizer:
       case FindingKind::kEarlyMessages:
       case FindingKind::kPauses:
       case FindingKind::kSchedule:
@@ -589,6 +640,16 @@ class CulpritFacts {
       if (run_.stages.besideOthers({stage}).times >= least) finding.stages.push_back(stage);
     }
     std::ranges::sort(finding.stages);
+  }
+
+  /// Of several pipelines: whether it is the first of its step in its one.
+  bool opensStep(Id id) const {
+    const std::vector<PipelineBasis>& pipelines = run_.of.basis().pipelines();
+    return pipelines.size() > 1 && std::ranges::any_of(pipelines, [&](const auto& pipeline) {
+             return std::ranges::any_of(pipeline.windows, [&](const BubbleWindow& window) {
+               return window.firstCompute == id;
+             });
+           });
   }
 
   BlamedJob blamed(Id id, const CulpritGroup& group) const {
@@ -858,7 +919,9 @@ void addGainInTime(const FindingInputs& run, Finding& finding) {
   if (finding.kind != FindingKind::kHeldLines || finding.isMinor) return;
   auto inTime = runInTime(run.of);
   const Nanoseconds usual = medianStepOf(run.of.summary(), run.counted).window;
-  if (!inTime || inTime->length >= usual) return;
+  if (!inTime || inTime->length >= inTime->asItWas) return;
+  inTime->length = std::llround(static_cast<double>(usual) * static_cast<double>(inTime->length) /
+                                static_cast<double>(inTime->asItWas));
   inTime->usual = usual;
   inTime->logs = run.logs;
   std::get<HeldLines>(finding.facts).inTime = std::move(inTime);
@@ -877,6 +940,7 @@ class Findings {
     addExposedCollectives();
     addContention();
     addSlowReductions();
+    addSlowOptimizers();
     addPauses();
     // Where nobody is to blame it comes after those who are.
     const auto isOfNobody = [](const Finding& finding) {
@@ -947,6 +1011,12 @@ class Findings {
 
   void addPauses() {
     for (Pauses& pauses : pausesOf(run_.of.timeline(), stepsOfWholePipelines(run_), run_.counted)) {
+      if (Finding* const same = loaderOf(pauses)) {
+        same->shareOfSteps += ratio(pauses.cost, stepTime_);
+        same->isMinor = gainOf(*same) < kMinorShare;
+        addPause(pauses, same->evidence);
+        continue;
+      }
       Finding& finding = findings_.emplace_back();
       finding.kind = FindingKind::kPauses;
       finding.remedy = remedyOf(pauses);
@@ -960,11 +1030,23 @@ class Findings {
             pauses.reason == Pauses::Reason::kUnknown && 5 * pauses.count >= 4 * pauses.steps;
         const double least = !isUsual ? 1 : hasOptimizers() ? 2 : 10;
         finding.isMinor = finding.shareOfSteps < least * kMinorShare;
-        if (pauses.rank >= 0) finding.ranks = {{pauses.rank, pauses.cost}};
+        const int rank = pauses.areOthersWaiting ? pauses.rankOfNext : pauses.rank;
+        if (rank >= 0) finding.ranks = {{rank, pauses.cost}};
       }
       addPause(pauses, finding.evidence);
       finding.facts = std::move(pauses);
     }
+  }
+
+  /// The finding about the loader that made its pipeline pause, for which others waited; null:
+  /// none.
+  Finding* loaderOf(const Pauses& pauses) {
+    const auto found = std::ranges::find_if(findings_, [&](const Finding& finding) {
+      return finding.kind == FindingKind::kData && finding.ranks.size() == 1 &&
+             finding.ranks.front().first == pauses.rank;
+    });
+    const bool isOne = pauses.reason == Pauses::Reason::kData && found != findings_.end();
+    return isOne ? &*found : nullptr;
   }
 
   bool hasOptimizers() const {
@@ -1022,8 +1104,26 @@ class Findings {
     };
     for (SlowReduction& slow : slowReductionsOf(run_.of.timeline(), graph_, run_.counted)) {
       if (isKnown(slow.ranks)) continue;
-      Finding finding{.kind = FindingKind::kSlowReduction, .remedy = Remedy::kNetworkOfGroup};
+      Finding finding{.kind = FindingKind::kSlowReduction,
+                      .remedy = slow.hasSizes ? Remedy::kNetworkOfGroup : Remedy::kSizesOfSums};
       finding.time = slow.time;
+      finding.bubbleClass = BubbleClass::kSync;
+      finding.classes = {BubbleClass::kSync};
+      finding.facts = std::move(slow);
+      add(std::move(finding));
+    }
+  }
+
+  void addSlowOptimizers() {
+    for (SlowOptimizer& slow : slowOptimizersOf(run_.of, run_.counted)) {
+      Finding finding{.kind = FindingKind::kSlowOptimizer, .remedy = Remedy::kFasterUpdates};
+      finding.time = slow.time;
+      finding.ranks = {{slow.rank, slow.time}};
+      finding.culprit.rank = slow.rank;
+      Examples examples;
+      for (const auto& [rank, bubble] : slow.bubbles) examples.emplace_back(rank, *bubble);
+      keepLongest(examples);
+      addBubbles(graph_, examples, finding.evidence);
       finding.bubbleClass = BubbleClass::kSync;
       finding.classes = {BubbleClass::kSync};
       finding.facts = std::move(slow);
@@ -1050,12 +1150,38 @@ class Findings {
     add(std::move(finding));
   }
 
+  /// By how much shorter steps would be without it, as a share: those who caused it work while the
+  /// others wait, so each of these waits for longer than ranks do in the mean. Causes that make
+  /// their own ranks wait, too, are not told apart.
+  double gainOf(const Finding& finding) const {
+    if (finding.isOfMany) return finding.shareOfSteps;
+    const auto* const stages = finding.factsOf<StagesBesideOthers>();
+    if (stages != nullptr && !stages->isSlower()) return finding.shareOfSteps;
+    std::set<int> busy;
+    switch (finding.kind) {
+      case FindingKind::kSlowStages:
+      case FindingKind::kSlowRank:
+      case FindingKind::kSlowReplica:
+      case FindingKind::kLongJob:
+      case FindingKind::kOftenLongJob:
+      case FindingKind::kLateJob:
+      case FindingKind::kData:
+      case FindingKind::kSlowOptimizer:
+        for (const int rank : whereaboutsOf(finding).ranks) busy.insert(rank);
+        break;
+      default: break;
+    }
+    const std::size_t all = graph_.ranks().size();
+    if (busy.size() >= all) return finding.shareOfSteps;
+    return finding.shareOfSteps * static_cast<double>(all) / static_cast<double>(all - busy.size());
+  }
+
   /// Adds a finding of idle time, which has its kind and its time.
   void add(Finding finding) {
     finding.idle = sums_.idle;
     finding.share = ratio(finding.time - finding.inside, sums_.idle);
     finding.shareOfSteps = ratio(finding.time, stepTime_);
-    finding.isMinor = finding.shareOfSteps < kMinorShare;
+    finding.isMinor = gainOf(finding) < kMinorShare;
     const Matters matters = groupRowOf(finding.kind).matters;
     const bool isMuch = finding.share >= kWarningShare ||
                         (finding.inside > 0 && finding.shareOfSteps >= kWarningShare);
@@ -1095,6 +1221,8 @@ Whereabouts whereaboutsOf(const Finding& finding) {
   };
   const auto setChange = [&](const std::optional<SlowerRanks::Change>& change) {
     if (!change) return;
+    all.steps = change->apart;
+    if (!all.steps.empty()) return;
     all.steps.resize(static_cast<std::size_t>(change->last - change->first) + 1);
     std::iota(all.steps.begin(), all.steps.end(), change->first);
   };
@@ -1125,7 +1253,7 @@ Whereabouts whereaboutsOf(const Finding& finding) {
   } else if (const auto* scattered = finding.factsOf<ScatteredPauses>()) {
     all.ranks = scattered->ranks();
   } else if (const auto* pauses = finding.factsOf<Pauses>()) {
-    all.ranks = pauses->ranks;
+    if (!pauses->areOthersWaiting) all.ranks = pauses->ranks;
   } else if (const auto* load = finding.factsOf<Peers::Load>()) {
     all.ranks = load->ranks;
   } else if (const auto* possible = finding.factsOf<Peers::PossibleLoad>()) {

@@ -14,6 +14,7 @@
 #include "analysis/causes/held_lines.h"
 #include "analysis/causes/pauses.h"
 #include "analysis/causes/peers.h"
+#include "analysis/causes/slow_optimizers.h"
 #include "analysis/causes/slow_reductions.h"
 #include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/steps_that_lack_jobs.h"
@@ -40,6 +41,7 @@ enum class FindingKind : std::uint8_t {
   kUnevenLoad,          ///< work inside jobs is not spread evenly over ranks that share it
   kSlowGroup,           ///< collectives of these ranks move slower than those of others
   kSlowReduction,       ///< so do sums of gradients behind their jobs
+  kSlowOptimizer,       ///< the optimizer of a rank takes longer than those of others
   kUnevenMoving,        ///< stages differ by what collectives inside their jobs move, not by work
   kPeersVary,           ///< ranks that meet inside jobs vary, none is slow
   kUntracedPeers,       ///< jobs wait inside for ranks that have no trace
@@ -86,6 +88,7 @@ enum class Remedy : std::uint8_t {
   kSteadierHosts,
   kEvenLoad,  ///< over ranks that share work
   kNetworkOfGroup,
+  kSizesOfSums,
   kSteadierPeers,
   kGathersAhead,
   kFewerChannels,  ///< for collectives beside work
@@ -94,6 +97,7 @@ enum class Remedy : std::uint8_t {
   kCollectTogether,  ///< garbage, on all ranks at the same step
   kDataAhead,
   kSoonerLaunches,
+  kSoonerSteps,
   kSoonerMessages,
   kOrderOfMessages,
   kThatLink,
@@ -152,6 +156,8 @@ struct BlamedJob {
   int count = 1;            ///< how many are so long
   int all = 1;              ///< kOftenLongJob: of how many that are alike
   Nanoseconds perStep = 0;  ///< kData: what that rank's loader takes in the mean step
+  /// kLateJob: it is the first of its pipeline's step, and other pipelines had begun theirs.
+  bool opensStep = false;
 };
 
 /// Facts of kLateMessages: the message that costs most.
@@ -180,9 +186,9 @@ struct LongMessages {
 
 /// Facts of kSlowLink and kMessages.
 struct LinkBesideOthers {
-  Nanoseconds median = 0;               ///< of kSlowLink
-  std::optional<Nanoseconds> others{};  ///< kSlowLink: there are other links
-  bool hasPostings = true;              ///< all messages of the links say when they were posted
+  Nanoseconds median = 0;                    ///< of kSlowLink
+  std::optional<Nanoseconds> others{};       ///< kSlowLink: there are other links
+  bool hasPostings = true;                   ///< of the links (LinkTimes::hasPostings())
   std::optional<LinkTimes::Link> slowWay{};  ///< kSlowLink: only messages from the one to the other
 };
 
@@ -222,9 +228,11 @@ struct Finding {
   /// The part of `time` that is no idle time: jobs waited inside for other ranks, or collectives
   /// inside jobs moved.
   Nanoseconds inside = 0;
-  double share = 0;           ///< of the run's idle time
-  double shareOfSteps = 0;    ///< of the steps' wall time on all ranks
-  bool isMinor = false;       ///< less than kMinorShare of the steps' time
+  double share = 0;         ///< of the run's idle time
+  double shareOfSteps = 0;  ///< of the steps' wall time on all ranks
+  /// Removing it makes steps shorter by less than kMinorShare, if those who did not cause it wait
+  /// alike.
+  bool isMinor = false;
   bool onProcessors = false;  ///< its run is (runsOnProcessors())
   /// Of kLateJobs, kLateMessages and kUnsteadyJobs: many ranks have some of it, and none far more
   /// than others. Nobody is to blame. Ranks that do stand out have findings of their own.
@@ -244,7 +252,7 @@ struct Finding {
   std::variant<std::monostate, EarlyArrivals, StagesBesideOthers, SlowerRanks::Rank, SlowReplica,
                BlamedJob, LateMessage, LongMessages, LinkBesideOthers, HeldLines,
                UnevenMicroBatches, ScatteredPauses, Pauses, UnknownIdle, Peers::Load,
-               Peers::PossibleLoad, Peers::SlowSet, SlowReduction, Peers::Exposed,
+               Peers::PossibleLoad, Peers::SlowSet, SlowReduction, SlowOptimizer, Peers::Exposed,
                Peers::Contention, UntracedPeers>
       facts;
 
@@ -265,7 +273,7 @@ struct Whereabouts {
 };
 Whereabouts whereaboutsOf(const Finding& finding);
 
-/// A finding with a smaller share of the time of the steps is listed with --all alone.
+/// A finding without which steps are shorter by less than that is listed with --all alone.
 inline constexpr double kMinorShare = 0.01;
 
 /// The inputs of findingsOf(). All must outlive the call.

@@ -76,6 +76,74 @@ TEST(Findings, AFasterStageThatWaitsIsToGetMoreLayers) {
             "a faster stage waits for the others: give that stage more layers");
 }
 
+/// Ranks 0 and 1 have three stages each. Those of rank 0 differ, and all that ranks wait for is
+/// that they are shorter than the median of all.
+TEST(Findings, OfTwoHalvesOfTheStagesTheSlowerOneIsNamed) {
+  const Plan plan = buildSchedule("LoopedBFS", {2, 6, 3});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 1, 1.23);
+  for (const auto& [stage, factor] : {std::pair(2, 0.97), std::pair(4, 0.94)}) {
+    StageCosts& each = costs.stages[static_cast<std::size_t>(stage)];
+    for (Nanoseconds* const time : {&each.forward, &each.backward}) {
+      *time = std::llround(static_cast<double>(*time) * factor);
+    }
+  }
+  const Timeline timeline = completedRun(plan, costs);
+  const auto run = explainRun(timeline, {});
+  const Finding& finding = run.findings.front();
+  EXPECT_THAT(findingText(finding),
+              StartsWith("stages 1, 3 and 5 (rank 1) take 1.27 times as long as the other stages"));
+  EXPECT_THAT(whereaboutsOf(finding).ranks, ElementsAre(1));
+  EXPECT_EQ(finding.culprit.rank, 1);
+  for (const Finding& other : run.findings) {
+    EXPECT_TRUE(&other == &finding || other.kind != FindingKind::kSlowStages);
+  }
+}
+
+/// Jobs are up to 15 % shorter or longer, in the order `deviations` from a micro-batch on that
+/// differs by stage and kind; those of stage 3 are 4 % longer in the median.
+Timeline varyingRun(int steps) {
+  const Plan plan = buildSchedule("1F1B", {4, 4});
+  Costs costs = costsOf(plan, 0.1);
+  for (int stage = 0; stage < 4; ++stage) {
+    const double middle = stage == 3 ? 0.04 : 0;
+    const double deviations[] = {-0.15, middle, middle, 0.15};
+    for (int m = 0; m < 4; ++m) {
+      const auto longer = [&](double ms, int from) {
+        return std::llround(ms * kNsPerMs * deviations[static_cast<std::size_t>(m + from) % 4]);
+      };
+      costs.faults.jobs.push_back(
+          {.action = {JobKind::kForward, stage, m}, .longer = longer(10, stage)});
+      costs.faults.jobs.push_back(
+          {.action = {JobKind::kBackward, stage, m}, .longer = longer(20, stage + 2)});
+    }
+  }
+  return completedRun(plan, costs, steps);
+}
+
+TEST(Findings, StagesThatDifferByChanceAreJobsThatVary) {
+  const auto blamed = [](const Timeline& timeline) {
+    const auto run = explainRun(timeline, {});
+    return std::ranges::any_of(run.findings, [](const Finding& finding) {
+      return finding.kind == FindingKind::kSlowStages && finding.stages == std::vector{3};
+    });
+  };
+  EXPECT_FALSE(blamed(varyingRun(2))) << "16 jobs: 4 % are 1.3 standard errors";
+  EXPECT_TRUE(blamed(varyingRun(20))) << "160 jobs: 4 % are 4.3";
+}
+
+/// Of two ranks one waits 1.3 % of each step, so that ranks wait 0.65 % in the mean.
+TEST(Findings, AreNotMinorWhereStepsWouldBeShorterByOnePercentWithoutThem) {
+  const Plan plan = buildSchedule("1F1B", {2, 8});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 1, 1.016);
+  const auto run = explainRun(completedRun(plan, costs), {});
+  const Finding& finding = run.findings.front();
+  EXPECT_THAT(findingText(finding), StartsWith("stage 1 (rank 1) takes 1.02 times as long"));
+  EXPECT_LT(finding.shareOfSteps, kMinorShare);
+  EXPECT_FALSE(finding.isMinor);
+}
+
 TEST(Findings, EachHasTheLongestBubblesOfItsClasses) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 1);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "analysis/causes/logged_messages.h"
 #include "analysis/run/costs/measured_costs.h"
 #include "analysis/run/graph/job_name.h"
 #include "analysis/run/plans/measured_plan.h"
@@ -84,7 +85,7 @@ std::optional<RunInTime> runInTime(const Run& of) {
   const JobGraph& graph = of.graph();
   const FollowedSchedule& followed = of.schedule();
   if (!graph.hasLines() || followed.step < 0) return std::nullopt;
-  MeasuredPlan measured =
+  const MeasuredPlan measured =
       measuredPlan(of.timeline(), of.topology(), followed.replica, followed.step);
   if (!measured.isWhole()) return std::nullopt;
   try {
@@ -94,9 +95,13 @@ std::optional<RunInTime> runInTime(const Run& of) {
     run.ranks = measured.plan.numRanks();
     run.microBatches = measured.plan.numMicroBatches;
     if (measured.plan.numStages > run.ranks) run.chunks = measured.plan.numStages / run.ranks;
-    const CheckedPlan order(std::move(measured.plan));
-    const CheckedPlan inTime(withMessagesInTime(order, costs));
-    run.length = lengthOfStep(simulate(inTime, costs, {.commStreams = run.lines}));
+    const auto lengthOf = [&](const CheckedPlan& plan) {
+      return lengthOfStep(simulate(plan, costs, {.commStreams = run.lines}));
+    };
+    const Plan logged = withLoggedMessages(measured.plan, measured, graph, followed.step);
+    if (logged.ranks.empty()) return std::nullopt;
+    run.asItWas = lengthOf(CheckedPlan(logged));
+    run.length = lengthOf(CheckedPlan(withMessagesInTime(CheckedPlan(measured.plan), costs)));
     return run;
   } catch (const Error&) {
     return std::nullopt;  // a plan that cannot be simulated, as one with jobs that are missing

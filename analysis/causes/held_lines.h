@@ -21,8 +21,11 @@ CommStreams linesOfRun(const JobGraph& graph);
 
 /// A run with its messages in the order of their times.
 struct RunInTime {
-  Nanoseconds length = 0;  ///< of a step, by a simulation with the medians of the run's times
-  Nanoseconds usual = 0;   ///< of the run's median step
+  /// Of a step: by a simulation with the medians of the run's times. In findings it is the median
+  /// step, changed as much as the simulated one.
+  Nanoseconds length = 0;
+  Nanoseconds asItWas = 0;  ///< of a step, simulated with the messages in the run's order
+  Nanoseconds usual = 0;    ///< of the run's median step
   CommStreams lines = CommStreams::kRank;  ///< the run's
   /// These are of the run's plan, which has that order with --transfers in-time. `schedule` is
   /// empty where none is known.

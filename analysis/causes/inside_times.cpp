@@ -144,6 +144,11 @@ std::vector<InsideTimes> insideTimesOf(const JobGraph& graph, const CountedSteps
     InsideTimes& of = sums.times();
     of.rank = rank.number;
     of.steps = static_cast<std::int64_t>(steps.size());
+    for (Id job = rank.first; job < rank.end; ++job) {
+      const JobGraph::Node& node = graph.node(job);
+      if (!isCompute(node.kind) || !counted.contains(node.step)) continue;
+      of.ownByMicroBatch[node.microBatch] += graph.inside().partsOf(job).own;
+    }
     visitWaits(graph, rank, counted, [&](Id, const auto& node, const auto& each) {
       of.waitingByPlace[{node.kind, each.place}] += each.waitingInside;
       of.waitingByMicroBatch[node.microBatch] += each.waitingInside;
@@ -186,6 +191,24 @@ std::vector<std::pair<std::string, JobKind>> groupsOf(std::span<const InsideTime
     for (const InsideTimes::OfGroups& each : of.groups) groups.insert({each.use, each.kind});
   }
   return {groups.begin(), groups.end()};
+}
+
+Id longestOwn(const JobGraph& graph, const CountedSteps& counted, int rank,
+              std::int32_t microBatch) {
+  Id found = JobGraph::kNone;
+  Nanoseconds longest = 0;
+  for (const JobGraph::Rank& of : graph.ranks()) {
+    if (of.number != rank) continue;
+    for (Id job = of.first; job < of.end; ++job) {
+      const JobGraph::Node& node = graph.node(job);
+      const bool isThere =
+          isCompute(node.kind) && counted.contains(node.step) && node.microBatch == microBatch;
+      if (!isThere || graph.inside().partsOf(job).own <= longest) continue;
+      longest = graph.inside().partsOf(job).own;
+      found = job;
+    }
+  }
+  return found;
 }
 
 Id longestWait(const JobGraph& graph, const CountedSteps& counted, int rank, WaitsBy by,

@@ -32,6 +32,7 @@ struct InsideTimes {
   std::map<std::pair<JobKind, int>, Nanoseconds> waitingByPlace;
   std::map<std::int32_t, Nanoseconds> waitingByMicroBatch;
   std::map<std::int32_t, Nanoseconds> waitingByStep;
+  std::map<std::int32_t, Nanoseconds> ownByMicroBatch;  ///< InsideJobs::Parts::own of its jobs
 
   /// Those of a kind of group; null: there is no time in it.
   const OfGroups* of(const std::string& use, JobKind kind) const;
@@ -67,5 +68,9 @@ struct WaitsKey {
 /// there.
 JobGraph::Id longestWait(const JobGraph& graph, const CountedSteps& counted, int rank, WaitsBy by,
                          WaitsKey key);
+
+/// The same of its own time, of a micro-batch.
+JobGraph::Id longestOwn(const JobGraph& graph, const CountedSteps& counted, int rank,
+                        std::int32_t microBatch);
 
 }  // namespace pipetrace

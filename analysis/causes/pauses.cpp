@@ -199,6 +199,29 @@ void findNext(const Timeline& timeline, Phase phase, Pauses& pauses) {
   }
 }
 
+/// Whether all ranks that compute but one have a receive open from the first half of a pause to its
+/// end.
+bool areOthersWaiting(const Timeline& timeline, const Pauses& pauses) {
+  const Nanoseconds middle = pauses.begin + (pauses.end - pauses.begin) / 2;
+  std::map<int, bool> waits;  // by rank
+  for (const Track& track : timeline.tracks) {
+    const auto& events = track.events;
+    const auto after = std::partition_point(
+        events.begin(), events.end(), [&](const Event& each) { return each.begin < pauses.end; });
+    constexpr std::ptrdiff_t kMost = 64;  // receives that are open together
+    auto event = after;
+    for (auto i = std::min(kMost, after - events.begin()); i > 0; --i) {
+      --event;
+      if (isCompute(event->kind)) waits.try_emplace(track.rank, false);
+      const bool isOpen = event->begin <= middle && event->end >= pauses.end;
+      if (isRecv(event->kind) && isOpen) waits[track.rank] = true;
+    }
+  }
+  waits.erase(pauses.rankOfNext);
+  return !waits.empty() &&
+         std::all_of(waits.begin(), waits.end(), [](const auto& each) { return each.second; });
+}
+
 }  // namespace
 
 std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary,
@@ -229,6 +252,9 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   for (auto& [key, group] : groups) {
     group.steps = static_cast<int>(followed.size());
     findNext(timeline, summary.phase, group);
+    if (group.reason == Reason::kUnknown) {
+      group.areOthersWaiting = areOthersWaiting(timeline, group);
+    }
     result.push_back(std::move(group));
   }
   std::stable_sort(result.begin(), result.end(),

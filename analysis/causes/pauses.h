@@ -38,6 +38,9 @@ struct Pauses {
   const Event* longestWork = nullptr;
   const Event* next = nullptr;
   int rankOfNext = -1;
+  /// Of a pause without a reason: since the first half of it all ranks but rankOfNext wait for
+  /// messages, so it is that rank which does something else.
+  bool areOthersWaiting = false;
 
   /// Whether steps of another phase are the reason: the program means to pause.
   bool isWanted() const { return reason == Reason::kEvaluation || reason == Reason::kPrediction; }

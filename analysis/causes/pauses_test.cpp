@@ -58,6 +58,16 @@ class PausesTest : public testing::Test {
   HandMadeTimeline made_;
 };
 
+TEST_F(PausesTest, ARankThatAllOthersWaitForAtTheEndOfAPauseDoesSomethingElse) {
+  add(1, JobKind::kRecvForward, stall() + 10, stall() + 501, "", "recv");
+  EXPECT_THAT(sentenceOf(pauses().at(0)),
+              testing::HasSubstr("; the others wait for messages by then, so it is rank 0 that "
+                                 "does something else (data"));
+  makeSteps();
+  add(1, JobKind::kRecvForward, stall() + 400, stall() + 501, "", "recv");
+  EXPECT_FALSE(pauses().at(0).areOthersWaiting) << "it comes to wait late, too";
+}
+
 TEST_F(PausesTest, PauseWithoutAWordInTheLogHasNoReason) {
   const auto found = pauses();
   ASSERT_THAT(found, SizeIs(1));

@@ -126,6 +126,55 @@ TEST(SlowReplica, IsBlamedForTheWaitsOfTheOtherInAPlanWithoutAFlush) {
   }
 }
 
+/// Replica 1 begins each of 3 steps 60 ms late, and replica 0 waits for it at the end. Messages
+/// take a millisecond on both. `loads`: rank 4 loads data in that time.
+Timeline withALateReplica(bool loads) {
+  const Plan plan = twoReplicas();
+  Costs costs = costsWithReductions(plan);
+  costs.transfer = kNsPerMs;
+  costs.faults.jobs.push_back({.action = {JobKind::kForward, 0, 8}, .late = 60 * kNsPerMs});
+  Timeline timeline = completedRun(plan, costs);
+  for (Track& track : timeline.tracks) {
+    if (!loads || track.rank != 4 || track.lane != kComputeLane) continue;
+    std::vector<Event> added;
+    for (const Event& event : track.events) {
+      if (event.kind != JobKind::kForward || event.microBatch % 8 != 0) continue;
+      Event& load = added.emplace_back();
+      load.kind = JobKind::kData;
+      load.begin = event.begin - 60 * kNsPerMs;
+      load.end = event.begin;
+      load.step = event.step;
+    }
+    track.events.insert(track.events.end(), added.begin(), added.end());
+  }
+  timeline.sort();
+  return timeline;
+}
+
+TEST(LateReplica, IsWhatTheOthersWaitForAtTheEndOfTheStep) {
+  const auto run = explainRun(withALateReplica(false), {});
+  EXPECT_THAT(findingText(run.findings[0]),
+              StartsWith("rank 4 begins 0F0, the first job of its step, later than other pipelines "
+                         "do: late starts cost "));
+  EXPECT_THAT(remedyText(run.findings[0]), HasSubstr("most often it loads data"));
+  for (const ExplainedRank& rank : run.ranks) {
+    if (rank.rank >= 4) continue;
+    const auto late = static_cast<double>(idleIn(rank, BubbleClass::kLateStart));
+    // Of the last wait a part is that for messages of its own pipeline.
+    EXPECT_NEAR(late, 3 * 60e6, 6e6) << "rank " << rank.rank;
+  }
+}
+
+TEST(LateReplica, ThatLoadsDataIsOneFindingAboutItsLoader) {
+  const auto run = explainRun(withALateReplica(true), {});
+  EXPECT_THAT(findingText(run.findings[0]), StartsWith("rank 4's data loader: 60.00 ms a step"));
+  const auto data = std::ranges::count_if(run.findings, [](const Finding& finding) {
+    return findingText(finding).find("data loader") != std::string::npos;
+  });
+  EXPECT_EQ(data, 1);
+  EXPECT_GT(run.findings[0].shareOfSteps, 0.08) << "its own pipeline pauses, too";
+}
+
 TEST(SharedStage, WithASlowRankInAPlanWithoutAFlushIsNamed) {
   const Plan plan = withReductions(buildOnStageRanks("PipeDream", {{0, 1}, {2}}, 16));
   Costs costs = costsOf(plan, 0);

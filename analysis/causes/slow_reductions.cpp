@@ -63,12 +63,17 @@ class Reductions {
 
   std::vector<SlowReduction> slowOnes() const {
     std::map<std::size_t, std::map<std::vector<int>, Sums>> bySize;
+    std::map<std::size_t, bool> haveSizes;
     for (const Meeting& meeting : meetings_) {
-      if (meeting.bytes > 0 && isOfOneStage(meeting))
-        bySize[meeting.ranks.size()][meeting.ranks].meetings.push_back(&meeting);
+      if (isOfOneStage(meeting)) haveSizes[meeting.ranks.size()] |= meeting.bytes > 0;
+    }
+    for (const Meeting& meeting : meetings_) {
+      const bool counts =
+          isOfOneStage(meeting) && (meeting.bytes > 0 || !haveSizes.at(meeting.ranks.size()));
+      if (counts) bySize[meeting.ranks.size()][meeting.ranks].meetings.push_back(&meeting);
     }
     std::vector<SlowReduction> found;
-    for (auto& [size, groups] : bySize) addSlowOnes(groups, found);
+    for (auto& [size, groups] : bySize) addSlowOnes(groups, haveSizes.at(size), found);
     std::ranges::stable_sort(found, std::ranges::greater(), &SlowReduction::time);
     return found;
   }
@@ -82,7 +87,7 @@ class Reductions {
     });
   }
 
-  void addSlowOnes(std::map<std::vector<int>, Sums>& groups,
+  void addSlowOnes(std::map<std::vector<int>, Sums>& groups, bool haveSizes,
                    std::vector<SlowReduction>& found) const {
     if (groups.size() < 2) return;
     for (auto& [ranks, sums] : groups) {
@@ -90,7 +95,8 @@ class Reductions {
       std::vector<double> figures;
       for (const Meeting* const each : sums.meetings) {
         times.push_back(each->moving());
-        figures.push_back(static_cast<double>(each->moving()) / static_cast<double>(each->bytes));
+        figures.push_back(static_cast<double>(each->moving()) /
+                          static_cast<double>(haveSizes ? each->bytes : 1));
       }
       sums.moving = lowerMedianOf(times);
       sums.figure = lowerMedianOf(figures);
@@ -101,8 +107,12 @@ class Reductions {
         if (each != ranks) others.push_back(of.figure);
       }
       const double usual = lowerMedianOf(others);
-      if (usual <= 0 || sums.figure < kSlowReduction * usual) continue;
-      SlowReduction slow{.ranks = ranks, .moving = sums.moving, .factor = sums.figure / usual};
+      const double least = haveSizes ? kSlowReduction : kSlowWithoutSizes;
+      if (usual <= 0 || sums.figure < least * usual) continue;
+      SlowReduction slow{.ranks = ranks,
+                         .moving = sums.moving,
+                         .factor = sums.figure / usual,
+                         .hasSizes = haveSizes};
       slow.others = static_cast<Nanoseconds>(static_cast<double>(slow.moving) / slow.factor);
       for (const Meeting* const each : sums.meetings) slow.time += costOf(*each, slow.factor);
       found.push_back(std::move(slow));

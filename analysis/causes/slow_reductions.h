@@ -12,8 +12,9 @@ namespace pipetrace {
 /// those of other stages: a bad link between replicas.
 ///
 /// A sum moves from the begin of its last member to its end. That time of each byte, in the median
-/// over the steps that count, is compared with that of other groups of as many ranks. Sums without
-/// a size (`bytes`) are not compared, as stages may have more weights than others.
+/// over the steps that count, is compared with that of other groups of as many ranks. Where no sum
+/// of these has a size (`bytes`), the whole times are: a stage may have more weights than others,
+/// so that these have to differ by more, and nobody knows which it is.
 struct SlowReduction {
   std::vector<int> ranks;  ///< ascending
   Nanoseconds moving = 0;  ///< the median
@@ -23,10 +24,12 @@ struct SlowReduction {
   /// wait for these in a collective of more ranks, such as that of the gradients' norm, or for the
   /// end of the step.
   Nanoseconds time = 0;
+  bool hasSizes = true;  ///< false: it may have more bytes than those of others
 };
 
 /// A sum that takes as many times as long as others is slow.
 inline constexpr double kSlowReduction = 1.2;
+inline constexpr double kSlowWithoutSizes = 2;
 
 /// The slow ones, the most expensive first. Empty where no two groups can be compared. The members
 /// of a group must be known: from the logs, or as replicas.

@@ -19,8 +19,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using enum JobKind;
 
-constexpr Nanoseconds kOneMs = kNsPerMs;
-
 /// Two pipelines of three stages, two steps. A stage's replicas, ranks 2 s and 2 s + 1, sum their
 /// gradients behind its job, for `moves` of the stage; the optimizer follows. `bytes` of the stage.
 Timeline runOfSums(const std::vector<Nanoseconds>& moves, const std::vector<int>& bytes) {
@@ -34,12 +32,12 @@ Timeline runOfSums(const std::vector<Nanoseconds>& moves, const std::vector<int>
   for (int step = 0; step < 2; ++step) {
     for (int rank = 0; rank < 6; ++rank) {
       const int stage = rank / 2;
-      const Nanoseconds begin = step * 200 * kOneMs;
-      made.add(rank, kForward, begin + 10 * stage * kOneMs, begin + 10 * (stage + 1) * kOneMs, step,
-               0)
+      const Nanoseconds begin = step * 200 * kNsPerMs;
+      made.add(rank, kForward, begin + 10 * stage * kNsPerMs, begin + 10 * (stage + 1) * kNsPerMs,
+               step, 0)
           .stage = stage;
-      const Nanoseconds end = begin + (90 - 20 * stage) * kOneMs;
-      made.add(rank, kBackward, end - 20 * kOneMs, end, step, 0).stage = stage;
+      const Nanoseconds end = begin + (90 - 20 * stage) * kNsPerMs;
+      made.add(rank, kBackward, end - 20 * kNsPerMs, end, step, 0).stage = stage;
       const auto s = static_cast<std::size_t>(stage);
       Event& sum = made.add(rank, kAllReduce, end, end + moves[s], step, -1, "gradients");
       sum.stage = stage;
@@ -47,7 +45,7 @@ Timeline runOfSums(const std::vector<Nanoseconds>& moves, const std::vector<int>
         const Argument size = Argument::ofInteger(made.timeline.strings.intern("bytes"), bytes[s]);
         made.timeline.addArguments(sum, {&size, 1});
       }
-      made.add(rank, kOptimizer, end + moves[s], end + moves[s] + kOneMs, step, 0);
+      made.add(rank, kOptimizer, end + moves[s], end + moves[s] + kNsPerMs, step, 0);
     }
   }
   made.timeline.sort();
@@ -62,27 +60,44 @@ std::vector<SlowReduction> slowOnesOf(const Timeline& timeline) {
 }
 
 TEST(SlowReductions, AreThoseThatMoveSlowerForEachByte) {
-  const Timeline run = runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {1000, 1000, 1000});
+  const Timeline run = runOfSums({8 * kNsPerMs, 40 * kNsPerMs, 8 * kNsPerMs}, {1000, 1000, 1000});
   const std::vector<SlowReduction> found = slowOnesOf(run);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_THAT(found[0].ranks, ElementsAre(2, 3));
   EXPECT_DOUBLE_EQ(found[0].factor, 5);
-  EXPECT_EQ(found[0].moving, 40 * kOneMs);
-  EXPECT_EQ(found[0].others, 8 * kOneMs);
+  EXPECT_EQ(found[0].moving, 40 * kNsPerMs);
+  EXPECT_EQ(found[0].others, 8 * kNsPerMs);
   // Stage 0 ends its step at 90 + 8 + 1 ms, stage 1 at 70 + 40 + 1: 12 ms later than all others.
-  EXPECT_EQ(found[0].time, 2 * (2 * 32 + 4 * 12) * kOneMs) << "two steps";
+  EXPECT_EQ(found[0].time, 2 * (2 * 32 + 4 * 12) * kNsPerMs) << "two steps";
 }
 
 TEST(SlowReductions, AreNoneWhereAStageHasMoreWeights) {
-  EXPECT_THAT(slowOnesOf(runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {1000, 5000, 1000})),
-              IsEmpty());
-  EXPECT_THAT(slowOnesOf(runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {0, 0, 0})), IsEmpty())
-      << "without sizes nobody knows";
+  EXPECT_THAT(
+      slowOnesOf(runOfSums({8 * kNsPerMs, 40 * kNsPerMs, 8 * kNsPerMs}, {1000, 5000, 1000})),
+      IsEmpty());
+  EXPECT_THAT(slowOnesOf(runOfSums({8 * kNsPerMs, 40 * kNsPerMs, 8 * kNsPerMs}, {1000, 0, 1000})),
+              IsEmpty())
+      << "nobody knows how many these are";
+}
+
+TEST(SlowReductions, ThatHaveNoSizesSayThatTheirStageMayHaveMoreWeights) {
+  EXPECT_THAT(slowOnesOf(runOfSums({8 * kNsPerMs, 15 * kNsPerMs, 8 * kNsPerMs}, {0, 0, 0})),
+              IsEmpty())
+      << "weights may differ as much";
+  const auto run =
+      explainRun(runOfSums({8 * kNsPerMs, 40 * kNsPerMs, 8 * kNsPerMs}, {0, 0, 0}), {});
+  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.kind == FindingKind::kSlowReduction;
+  });
+  ASSERT_NE(found, run.findings.end());
+  EXPECT_THAT(whereaboutsOf(*found).ranks, ElementsAre(2, 3));
+  EXPECT_THAT(findingText(*found), HasSubstr("nothing says how many bytes each has"));
+  EXPECT_THAT(remedyText(*found), HasSubstr("times the weights of others"));
 }
 
 TEST(SlowReductions, AreAFindingWithTheirRanks) {
   const auto run =
-      explainRun(runOfSums({8 * kOneMs, 40 * kOneMs, 8 * kOneMs}, {1000, 1000, 1000}), {});
+      explainRun(runOfSums({8 * kNsPerMs, 40 * kNsPerMs, 8 * kNsPerMs}, {1000, 1000, 1000}), {});
   const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
     return f.kind == FindingKind::kSlowReduction;
   });

@@ -24,7 +24,7 @@ constexpr Nanoseconds kMs = 1'000'000;
 constexpr double kClose = 1e-9;
 
 /// F 10 ms, B 20 ms or halves of 12 and 8 ms, lr 0.1 ms, optimizer 2 ms.
-Costs costsOf(const Plan& plan, Nanoseconds transfer) {
+Costs costsWithUnevenHalves(const Plan& plan, Nanoseconds transfer) {
   Costs costs = Costs::equal(plan.numStages, {.forward = 10 * kMs,
                                               .backward = 20 * kMs,
                                               .backwardInput = 12 * kMs,
@@ -67,7 +67,7 @@ TEST_P(SlowdownOfSchedule, IsNoneWithEqualCosts) {
       const Plan plan = buildSchedule(GetParam(), {ranks, microBatches});
       for (const Nanoseconds transfer : {Nanoseconds{0}, 3 * kMs}) {
         for (const bool together : {true, false}) {
-          const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, transfer),
+          const Simulation run = simulate(CheckedPlan(plan), costsWithUnevenHalves(plan, transfer),
                                           {.steps = 3, .stepsStartTogether = together});
           expectAllAre1(test::slowdownIn(run.timeline), plan,
                         std::to_string(ranks) + " ranks, transfers of " + std::to_string(transfer) +
@@ -85,7 +85,7 @@ TEST_P(SlowdownOfSchedule, IsNoneWithTransfersThatArePlanned) {
     plan = addTransfers(std::move(plan), {.ahead = ahead});
     // Without backward passes ranks run into the next step, whose receives are not posted yet.
     const bool together = plan.isForwardOnly();
-    const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, 3 * kMs),
+    const Simulation run = simulate(CheckedPlan(plan), costsWithUnevenHalves(plan, 3 * kMs),
                                     {.steps = 2, .stepsStartTogether = together});
     expectAllAre1(test::slowdownIn(run.timeline), plan, std::to_string(ahead));
   }
@@ -121,7 +121,7 @@ TEST_P(SlowdownOfSchedule, IsThatOfThePlanWithTheseCosts) {
     for (const Nanoseconds transfer : {Nanoseconds{0}, kMs}) {
       SCOPED_TRACE("stage " + std::to_string(slow) + ", transfer " + std::to_string(transfer));
       const CheckedPlan plan = buildSchedule(GetParam(), {4, 8});
-      Costs costs = costsOf(*plan, transfer);
+      Costs costs = costsWithUnevenHalves(*plan, transfer);
       // Pairs as long as they are given, so that their stage is no matter of their halves.
       for (StageCosts& each : costs.stages) each.forwardBackward = 28 * kMs;
       scaleStage(costs, slow, 1.3);
@@ -167,7 +167,7 @@ constexpr int kMany = static_cast<int>(SetTimes::kAtOnce) + 6;
 /// All others deviate from the mean of their kind by what these two add to it.
 TEST(SlowdownOfManyStages, IsABoundWhereWorksHardlyDeviate) {
   const CheckedPlan plan = buildSchedule("1F1B", kMany, 4);
-  Costs costs = costsOf(*plan, kMs);
+  Costs costs = costsWithUnevenHalves(*plan, kMs);
   constexpr int kSlow = kMany - 1;
   constexpr int kLonger = 40;
   scaleStage(costs, kSlow, 1.3);
@@ -212,7 +212,7 @@ TEST(SlowdownOfManyStages, IsSimulatedWhereTheyDeviateForAnyNumberOfThreads) {
   const CheckedPlan plan =
       buildSchedule("Interleaved1F1B", {.ranks = kMany / 2, .microBatches = kMany / 2});
   ASSERT_EQ(plan->numStages, kMany);
-  Costs costs = costsOf(*plan, Nanoseconds{0});
+  Costs costs = costsWithUnevenHalves(*plan, Nanoseconds{0});
   for (int stage = 0; stage < kMany; ++stage) scaleStage(costs, stage, stage % 2 == 0 ? 0.9 : 1.1);
   const Simulation run = simulate(plan, costs, {.steps = 2, .stepsStartTogether = true});
   const Costs ideal = idealOf(simulate(plan, costs), costs);

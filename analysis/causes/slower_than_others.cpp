@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -26,7 +29,13 @@ SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
   std::optional<MedianDurations> kernels;
   if (haveMeetings) kernels.emplace(graph, threads, counted, MedianDurations::Of::kKernels);
   const MedianDurations& times = own ? *own : whole;
-  std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
+  struct Group {
+    int latest = -1;  // the rank whose jobs of it came last
+    std::int32_t stage = kNotGiven;
+    double jobs = 0;
+    double deviation = 0;
+  };
+  std::vector<Group> groups;  // of jobs
   std::map<std::int32_t, Stage> pairs;
   for (const JobGraph::Rank& rank : graph.ranks()) {
     for (Id id = rank.first; id < rank.end; ++id) {
@@ -34,8 +43,14 @@ SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
       if (!isCompute(job.kind)) continue;
       const std::uint32_t group = times.group(id);
       if (group == 0) continue;
-      if (group >= latestOf.size()) latestOf.resize(group + 1, -1);
-      if (std::exchange(latestOf[group], rank.number) == rank.number) continue;
+      if (group >= groups.size()) groups.resize(group + 1);
+      Group& of = groups[group];
+      of.jobs += 1;
+      if (const auto usual = static_cast<double>(times.median(id)); usual > 0) {
+        of.deviation += std::abs(static_cast<double>(job.end - job.begin) / usual - 1);
+      }
+      if (std::exchange(of.latest, rank.number) == rank.number) continue;
+      of.stage = job.stage;
       const bool isPair = job.kind == JobKind::kForwardBackward;
       if (!isPair) unfused_.insert(job.stage);
       Stage& stage = isPair ? pairs[job.stage] : stages_[job.stage];
@@ -46,6 +61,13 @@ SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
       if (kernels) stage.usualKernels += static_cast<double>(kernels->balanced(id));
       stage.ranks.insert(rank.number);
     }
+  }
+  for (const Group& group : groups) {
+    if (group.jobs == 0) continue;
+    const auto found = stages_.find(group.stage);
+    Stage& stage = found != stages_.end() ? found->second : pairs[group.stage];
+    stage.jobs += group.jobs;
+    stage.deviation += group.deviation;
   }
   for (auto& [number, stage] : pairs) {
     const auto [place, isNew] = stages_.try_emplace(number, stage);
@@ -59,6 +81,30 @@ const SlowerStages::Stage& SlowerStages::of(std::int32_t stage) const {
   return found == stages_.end() ? none : found->second;
 }
 
+bool SlowerStages::mayBeChance(std::int32_t stage) const {
+  if (!graph_.inside().empty() || stages_.size() < 2) return false;
+  constexpr double kSigma = 1.2533;     // over the mean deviation: the root of pi / 2
+  constexpr double kOfMedian = 1.2533;  // over the standard error of the mean
+  const auto mayBe = [&](const std::vector<std::int32_t>& stages) {
+    double jobs = 0;
+    double deviation = 0;
+    for (const std::int32_t each : stages) {
+      jobs += of(each).jobs;
+      deviation += of(each).deviation;
+    }
+    const Factor factor = besideOthers(stages);
+    if (jobs == 0 || !factor.isKnown) return false;
+    double error = kOfMedian * kSigma * deviation / jobs / std::sqrt(jobs);
+    if (factor.besideHalf > 0) error *= std::sqrt(2.0);  // the others vary, too
+    return std::abs(factor.times - 1) < kErrors * error;
+  };
+  std::vector<std::int32_t> ofRanks;
+  for (const auto& [number, each] : stages_) {
+    if (each.ranks == of(stage).ranks) ofRanks.push_back(number);
+  }
+  return mayBe({stage}) && mayBe(ofRanks);
+}
+
 bool SlowerStages::isSlowByMoving(std::int32_t stage) const {
   const Stage& slow = of(stage);
   std::vector<double> moving;
@@ -70,13 +116,15 @@ bool SlowerStages::isSlowByMoving(std::int32_t stage) const {
   return more > 0 && more > slow.own / slow.usual - 1;
 }
 
-std::int32_t SlowerStages::slowest() const {
-  return std::max_element(stages_.begin(), stages_.end(),
-                          [](const auto& a, const auto& b) {
-                            return ratio(a.second.own, a.second.usual) <
-                                   ratio(b.second.own, b.second.usual);
-                          })
-      ->first;
+std::vector<std::int32_t> SlowerStages::all() const {
+  std::vector<std::int32_t> numbers;
+  for (const auto& [number, stage] : stages_) numbers.push_back(number);
+  return numbers;
+}
+
+std::int32_t SlowerStages::slowestOf(const std::vector<std::int32_t>& stages) const {
+  const auto times = [&](std::int32_t stage) { return ratio(of(stage).own, of(stage).usual); };
+  return *std::ranges::max_element(stages, {}, times);
 }
 
 SlowerStages::Factor SlowerStages::besideOthers(const std::vector<std::int32_t>& stages) const {
@@ -395,13 +443,13 @@ struct StepMean {
   double least = std::numeric_limits<double>::max();
   double most = 0;
 
-  StepMean(const std::vector<StepFigure>& figures, std::size_t begin, std::size_t end,
-           bool isInside) {
+  /// Of the steps for which `counts` is `isInside`.
+  StepMean(const std::vector<StepFigure>& figures, const std::vector<char>& counts, bool isInside) {
     double count = 0;
     double errors = 0;
     double squares = 0;
     for (std::size_t i = 0; i < figures.size(); ++i) {
-      if ((i >= begin && i < end) != isInside) continue;
+      if ((counts[i] != 0) != isInside) continue;
       const StepFigure& figure = figures[i];
       value += figure.value;
       squares += figure.value * figure.value;
@@ -447,29 +495,25 @@ class ChangesInFewSteps {
       return each.value > 0;
     });
     if (!isWhole) return std::nullopt;
-    std::optional<SlowerRanks::Change> found;
-    double best = SlowerRanks::kClearErrors;
+    Best best;
     for (std::size_t begin = 0; begin < figures.size(); ++begin) {
+      std::vector<char> isIn(figures.size(), 0);
       for (std::size_t end = begin + 1; end <= figures.size(); ++end) {
-        if (end - begin == figures.size()) continue;
-        const StepMean inside(figures, begin, end, true);
-        const StepMean outside(figures, begin, end, false);
-        const double errors = (inside.value - outside.value) /
-                              std::max(std::hypot(inside.error, outside.error), 1e-9);
-        const double factor = inside.value / outside.value;
-        if (inside.least <= outside.most || factor < SlowerRanks::kClearFactor || errors < best) {
-          continue;
-        }
-        best = errors;
-        found = SlowerRanks::Change{.first = steps_[begin],
-                                    .last = steps_[end - 1],
-                                    .isFirstOfRun = begin == 0,
-                                    .isLastOfRun = end == figures.size(),
-                                    .factor = factor,
-                                    .isBesidePeers = false};
+        isIn[end - 1] = 1;
+        if (end - begin < figures.size()) tryThese(figures, isIn, best);
       }
     }
-    return found;
+    if (best.change) return best.change;
+    std::vector<std::size_t> longest(figures.size());
+    std::iota(longest.begin(), longest.end(), 0);
+    std::ranges::stable_sort(longest, std::greater<>(),
+                             [&](std::size_t step) { return figures[step].value; });
+    std::vector<char> isIn(figures.size(), 0);
+    for (std::size_t count = 0; count < figures.size() / 2; ++count) {
+      isIn[longest[count]] = 1;
+      tryThese(figures, isIn, best);
+    }
+    return best.change;
   }
 
  private:
@@ -485,6 +529,37 @@ class ChangesInFewSteps {
         if (each.jobs > 0) each.error = std::max(each.error, usual / std::sqrt(each.jobs));
       }
     }
+  }
+
+  struct Best {
+    double errors = SlowerRanks::kClearErrors;
+    std::optional<SlowerRanks::Change> change;
+  };
+
+  /// Whether a rank is slow in the steps of `isIn`, more clearly than in the best ones before.
+  void tryThese(const std::vector<StepFigure>& figures, const std::vector<char>& isIn,
+                Best& best) const {
+    const StepMean inside(figures, isIn, true);
+    const StepMean outside(figures, isIn, false);
+    const double more = inside.value - outside.value;
+    const double errors = more / std::max(std::hypot(inside.error, outside.error), 1e-9);
+    const double factor = inside.value / outside.value;
+    if (inside.least <= outside.most || factor < SlowerRanks::kClearFactor) return;
+    if (errors < best.errors) return;
+    SlowerRanks::Change change{.factor = factor, .isBesidePeers = false};
+    for (std::size_t i = 0; i < isIn.size(); ++i) {
+      if (isIn[i] != 0) change.apart.push_back(steps_[i]);
+    }
+    change.first = change.apart.front();
+    change.last = change.apart.back();
+    change.isFirstOfRun = isIn.front() != 0;
+    change.isLastOfRun = isIn.back() != 0;
+    const auto first = std::ranges::find(isIn, 1);
+    const bool areApart =
+        std::find(first, isIn.end(), 0) - first < static_cast<std::ptrdiff_t>(change.apart.size());
+    if (!areApart) change.apart.clear();
+    if (areApart && 2 * (inside.least - outside.most) < more) return;
+    best = {errors, std::move(change)};
   }
 
   const std::vector<std::int32_t>& steps_;
@@ -510,10 +585,13 @@ SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int
 }
 
 LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
-  std::map<Link, std::vector<Nanoseconds>> directions;
-  // By receiver, as an index: its senders and their lists. Most ranks have few.
-  std::vector<std::vector<std::pair<std::uint32_t, std::vector<Nanoseconds>*>>> known(
-      graph.ranks().size());
+  struct Way {
+    std::vector<Nanoseconds> times;
+    std::int64_t unposted = 0;
+  };
+  std::map<Link, Way> directions;
+  // By receiver, as an index: its senders and what came from them. Most ranks have few.
+  std::vector<std::vector<std::pair<std::uint32_t, Way*>>> known(graph.ranks().size());
   for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
     const JobGraph::Node& node = graph.node(static_cast<Id>(id));
     if (node.inputs[0] == JobGraph::kNone || !counted.contains(node.step)) continue;
@@ -525,17 +603,17 @@ LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
       const Link link(graph.ranks()[sender].number, graph.ranks()[node.rank].number);
       list = senders.insert(list, {sender, &directions[link]});
     }
-    list->second->push_back(node.end - node.begin);
-    if (graph.message(static_cast<Id>(id)).send == nullptr) {
-      const auto ends = std::minmax(graph.ranks()[sender].number, graph.ranks()[node.rank].number);
-      unposted_.insert({ends.first, ends.second});
-    }
+    list->second->times.push_back(node.end - node.begin);
+    if (graph.message(static_cast<Id>(id)).send == nullptr) ++list->second->unposted;
   }
   std::map<Link, std::vector<Nanoseconds>> both;
   std::map<Link, Nanoseconds> mediansOfWays;
-  for (auto& [direction, times] : directions) {
+  for (auto& [direction, way] : directions) {
+    auto& [times, unposted] = way;
     const auto [from, to] = direction;
     const Link link(std::min(from, to), std::max(from, to));
+    constexpr std::int64_t kFew = 4;  // one in four may lack it, as in a step that was cut off
+    if (kFew * unposted > std::ssize(times)) unposted_.insert(link);
     const Nanoseconds median = mediansOfWays[direction] = medianOf(times);
     if (median < 0) early_[link] = std::max(early_[link], -median);
     both[link].insert(both[link].end(), times.begin(), times.end());
@@ -547,7 +625,7 @@ LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
     if (static_cast<double>(median) < kSlow * static_cast<double>(other->second)) continue;
     const Link link(std::min(from, to), std::max(from, to));
     slowWays_[link] = direction;
-    both[link] = directions[direction];
+    both[link] = directions[direction].times;
   }
   for (auto& [link, times] : both) {
     medians_[link] = medianOf(times);

@@ -34,12 +34,18 @@ class SlowerStages {
     double usualKernels = 0;
     double moving = 0;  ///< what collectives inside its jobs move, not in `own`
     std::set<int> ranks;
+    double jobs = 0;       ///< how many it has in these steps
+    double deviation = 0;  ///< the sum over them of |length / median − 1|
   };
   /// A stage without jobs in these steps has 0.
   const Stage& of(std::int32_t stage) const;
   std::size_t count() const { return stages_.size(); }
+  /// Their numbers, ascending.
+  std::vector<std::int32_t> all() const;
   /// The one that takes longest beside `usual`. There must be a stage.
-  std::int32_t slowest() const;
+  std::int32_t slowest() const { return slowestOf(all()); }
+  /// The same of some of them.
+  std::int32_t slowestOf(const std::vector<std::int32_t>& stages) const;
 
   /// How many times as long stages take as others do.
   struct Factor {
@@ -60,6 +66,12 @@ class SlowerStages {
   /// The stages of the ranks of these if they are half of all, as of two ranks with two stages
   /// each; else these.
   std::vector<std::int32_t> halfWith(const std::vector<std::int32_t>& stages) const;
+
+  /// Whether jobs vary so much by themselves that the stages of a rank, and this one among them,
+  /// may differ from others by chance: by less than kErrors standard errors. These are those of a
+  /// median of as many normal values. Not where ranks meet inside jobs, which compare otherwise.
+  bool mayBeChance(std::int32_t stage) const;
+  static constexpr double kErrors = 3;
 
   /// Whether most of what a stage takes longer than others is the time in which collectives move
   /// inside its jobs.
@@ -93,7 +105,9 @@ class SlowerRanks {
 
   /// In runs of few steps a change needs no least number of steps: from this factor on, and if the
   /// mean of the usual length of jobs in these steps lies that many standard errors above that of
-  /// the other steps. A step counts beside the same step of all other ranks.
+  /// the other steps. A step counts beside the same step of all other ranks. Steps that do not
+  /// follow each other are at most half of all, and further above the others than half of what
+  /// lies between the means: chance, too, makes some steps longer than others.
   static constexpr double kClearFactor = 1.03;
   static constexpr double kClearErrors = 6;
 
@@ -104,7 +118,9 @@ class SlowerRanks {
     std::int32_t last = 0;
     bool isFirstOfRun = false;  ///< `first` is the first step that counts
     bool isLastOfRun = false;   ///< `last` is the last one
-    double factor = 1;          ///< in these steps: beside its peers, else beside its other steps
+    /// All of them, ascending, where others lie between them; else empty.
+    std::vector<std::int32_t> apart{};
+    double factor = 1;  ///< in these steps: beside its peers, else beside its other steps
     bool isBesidePeers = false;
   };
 
@@ -155,7 +171,8 @@ class LinkTimes {
   bool isSlow(Link link) const;
   /// From whom to whom, where its messages in one direction take longer than in the other.
   std::optional<Link> slowWayOf(Link link) const;
-  /// Whether all its messages say when they were posted: else a late send looks like a slow link.
+  /// Whether its messages, but for one in four, say when they were posted: else a late send looks
+  /// like a slow link.
   bool hasPostings(Link link) const { return !unposted_.contains(link); }
   /// The median of the other links' medians; of an even count the lower of the middle two, so that
   /// it is that of a link. Empty: there are no other links.

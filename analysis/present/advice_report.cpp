@@ -1,6 +1,7 @@
 #include "analysis/present/advice_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "analysis/present/run_report.h"
@@ -34,6 +35,8 @@ const char* kindName(Advice::Of of) {
     case Advice::Of::kLoad: return "load";
     case Advice::Of::kGroup: return "group";
     case Advice::Of::kWeights: return "weights";
+    case Advice::Of::kOptimizer: return "optimizer";
+    case Advice::Of::kVariation: return "variation";
   }
   return "";
 }
@@ -41,9 +44,19 @@ const char* kindName(Advice::Of of) {
 /// Names what takes as long as a step: steps of an asynchronous run have no end of their own.
 const char* subjectOf(const AdviceList& list) { return list.isWholeRun ? "the run" : "the step"; }
 
+/// Where messages may or may not wait for each other.
+std::string orderOf(const Advice& advice) {
+  if (!advice.dependsOnOrder()) return "";
+  const double gain = advice.inLine->gain;
+  return " if its messages wait for no others; " + formatDuration(advice.inLine->step) + ", " +
+         percentOfRun(std::abs(gain)) + (gain < 0 ? " more" : " less") +
+         ", if those of a rank go one after the other, as in torch.distributed.pipelining";
+}
+
 std::string sentenceOf(const Advice& advice, const AdviceList& list) {
   return advice.what + ": " + subjectOf(list) + " takes " + formatDuration(advice.step) +
-         (list.wall ? " of wall time, " : ", ") + percentOfRun(advice.gain) + " less";
+         (list.wall ? " of wall time, " : ", ") + percentOfRun(advice.gain) + " less" +
+         orderOf(advice);
 }
 
 std::string priceOf(const Advice& advice, const AdviceList& list) {
@@ -134,6 +147,7 @@ std::string adviceText(const AdviceList& list) {
 std::string adviceJson(const AdviceList& list) {
   Json json;
   json["step_ns"] = list.step;
+  json["mean_step_ns"] = list.meanStep;
   json["step_wall_ns"] = list.wall ? Json(*list.wall) : Json(nullptr);
   if (list.isWholeRun) json["whole_run"] = true;
   json["schedule"] = list.schedule;
@@ -149,6 +163,8 @@ std::string adviceJson(const AdviceList& list) {
                 {"step_ns", advice.step},
                 {"mean_step_ns", advice.meanStep > 0 ? Json(advice.meanStep) : Json(nullptr)},
                 {"gain", advice.gain},
+                {"step_in_line_ns", advice.inLine ? Json(advice.inLine->step) : Json(nullptr)},
+                {"gain_in_line", advice.inLine ? Json(advice.inLine->gain) : Json(nullptr)},
                 {"error", advice.error},
                 {"simulated", advice.isByModel},
                 {"peak_activations", advice.peak > 0 ? Json(advice.peak) : Json(nullptr)},

@@ -119,15 +119,23 @@ Diagnostic together(const Alike& alike) {
 
 }  // namespace
 
-std::vector<std::string> diagnosticLines(const Diagnostics& diagnostics, Severity lowest) {
+std::vector<Diagnostic> joinedDiagnostics(const Diagnostics& diagnostics, Severity lowest) {
   const std::map<Kind, Alike> kinds = byKind(diagnostics);
-  std::vector<std::string> lines;
+  std::vector<Diagnostic> joined;
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     if (diagnostic.severity < lowest) continue;
     const auto found = diagnostic.file.empty() ? kinds.end() : kinds.find(kindOf(diagnostic));
     const bool isOfMany = found != kinds.end();
     if (isOfMany && found->second.front() != &diagnostic) continue;
-    lines.push_back(toText(isOfMany ? together(found->second) : diagnostic));
+    joined.push_back(isOfMany ? together(found->second) : diagnostic);
+  }
+  return joined;
+}
+
+std::vector<std::string> diagnosticLines(const Diagnostics& diagnostics, Severity lowest) {
+  std::vector<std::string> lines;
+  for (const Diagnostic& each : joinedDiagnostics(diagnostics, lowest)) {
+    lines.push_back(toText(each));
   }
   return lines;
 }

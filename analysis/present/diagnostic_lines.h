@@ -7,9 +7,12 @@
 
 namespace pipetrace {
 
-/// The diagnostics of at least that severity as people read them, a line each, in order. A
-/// diagnostic that three files or more share is one line, with their ranks or with the share of
-/// each.
+/// The diagnostics of at least that severity in order. One that three files or more share is one,
+/// with their ranks or with the share of each.
+std::vector<Diagnostic> joinedDiagnostics(const Diagnostics& diagnostics,
+                                          Severity lowest = Severity::kNote);
+
+/// These as people read them, a line each.
 std::vector<std::string> diagnosticLines(const Diagnostics& diagnostics,
                                          Severity lowest = Severity::kNote);
 

@@ -82,8 +82,9 @@ std::string sharesOf(const Finding& finding) {
   return text + ")";
 }
 
-/// " from step 120 on"; empty for all steps.
+/// " from step 120 on", " in steps 2, 5 and 6"; empty for all steps.
 std::string stretchText(const SlowerRanks::Change& change) {
+  if (!change.apart.empty()) return " in " + named("step", change.apart);
   const std::string first = std::to_string(change.first);
   const std::string last = std::to_string(change.last);
   if (change.isFirstOfRun) return " until step " + last;
@@ -267,7 +268,16 @@ std::string slowReductionText(const Finding& finding) {
   const auto& slow = factsOf<SlowReduction>(finding);
   return "sums of gradients over " + ranksText(slow.ranks) + " move " + factorText(slow.factor) +
          " times as long as those of other ranks (" + formatDuration(slow.moving) + ", " +
-         formatDuration(slow.others) + ")" + waitingFor("them", finding);
+         formatDuration(slow.others) +
+         (slow.hasSizes ? ")" : "; nothing says how many bytes each has)") +
+         waitingFor("them", finding);
+}
+
+std::string slowOptimizerText(const Finding& finding) {
+  const auto& slow = factsOf<SlowOptimizer>(finding);
+  return "the optimizer of rank " + std::to_string(slow.rank) + " takes " +
+         formatDuration(slow.length) + " a step, those of other ranks " +
+         formatDuration(slow.others) + " at most" + waitingFor("it", finding);
 }
 
 std::string unevenMovingText(const Finding& finding) {
@@ -348,7 +358,8 @@ std::string dataText(const Finding& finding) {
 std::string lateJobText(const Finding& finding) {
   const auto& job = factsOf<BlamedJob>(finding);
   std::string text = ranksOf(finding) + (isOneRank(finding) ? " begins " : " begin ") + job.name +
-                     " later than its inputs are there";
+                     (job.opensStep ? ", the first job of its step, later than other pipelines do"
+                                    : " later than its inputs are there");
   if (job.step >= 0) text += ", in step " + std::to_string(job.step);
   return text + ": late starts cost " + costOf(finding) + sharesOf(finding);
 }
@@ -511,6 +522,10 @@ std::string pausesText(const Finding& finding) {
             formatDuration(facts.time) + " in all";
   }
   if (facts.reason == Reason::kUnknown) {
+    if (facts.areOthersWaiting) {
+      text += "; the others wait for messages by then, so it is rank " +
+              std::to_string(facts.rankOfNext) + " that does something else";
+    }
     return text + " (data, a checkpoint or an evaluation between steps): pauses cost " +
            costOfPauses(finding);
   }
@@ -584,6 +599,7 @@ constexpr std::array<SentenceRow, kFindingKindCount> kSentences = {{
     {FindingKind::kUnevenLoad, unevenLoadText},
     {FindingKind::kSlowGroup, slowGroupText},
     {FindingKind::kSlowReduction, slowReductionText},
+    {FindingKind::kSlowOptimizer, slowOptimizerText},
     {FindingKind::kUnevenMoving, unevenMovingText},
     {FindingKind::kPeersVary, peersVaryText},
     {FindingKind::kUntracedPeers, untracedPeersText},
@@ -635,11 +651,14 @@ std::string fewerLayersForTheSlow(const Finding& finding) {
 }
 
 std::string hostOfRank(const Finding& finding) {
+  const std::optional<SlowerRanks::Change>& change = factsOf<SlowerRanks::Rank>(finding).change;
   return std::string(finding.onProcessors ? "look at the host of "
                                           : "look at the GPU and the host of ") +
          (isOneRank(finding) ? "that rank" : "these ranks") +
          ": clocks, power, temperature, memory errors, other processes" +
-         (factsOf<SlowerRanks::Rank>(finding).change ? ", and what changed at that step" : "");
+         (!change                 ? ""
+          : change->apart.empty() ? ", and what changed at that step"
+                                  : ", and what else ran in these steps");
 }
 
 std::string soonerLaunches(const Finding& finding) {
@@ -716,6 +735,10 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
     {Remedy::kNetworkOfGroup,
      "look at what carries that group's data: NVLink or the network cards of its hosts, their "
      "routes, NCCL's choice of them (NCCL_DEBUG=INFO)"},
+    {Remedy::kSizesOfSums,
+     "see first whether that stage has that many times the weights of others, as with an "
+     "embedding; "
+     "else look at the network between these ranks"},
     {Remedy::kSteadierPeers,
      "nobody is to blame: kernels vary, and each collective waits for the longest; fewer or later "
      "collectives wait less"},
@@ -740,6 +763,10 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
     {Remedy::kDataAhead,
      "load batches ahead of the step that needs them: more workers, faster storage"},
     {Remedy::kSoonerLaunches, nullptr, soonerLaunches},
+    {Remedy::kSoonerSteps,
+     "see what the program does between its steps, which nothing records: most often it loads "
+     "data; a `data` job, or a trace that has torch's data loader, would show it",
+     nullptr},
     {Remedy::kSoonerMessages, nullptr, soonerMessages},
     {Remedy::kOrderOfMessages, nullptr, orderOfMessages},
     {Remedy::kThatLink, "look at that link: its route, its network card, other traffic on it"},

@@ -60,6 +60,9 @@ TEST_F(ReportByHand, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
   EXPECT_THAT(text(), HasSubstr("\nschedule: like 1F1B, also the order of A, B and C\n"));
   run_.schedule.given = "Schedule1F1B";
   EXPECT_THAT(text(), HasSubstr("also the order of A, B and C\n")) << "the class of torch's";
+  run_.schedule.given = "ScheduleGPipe";
+  run_.schedule.recognised = {.names = {"FThenB"}, .isExact = true};
+  EXPECT_THAT(text(), HasSubstr("\nschedule: FThenB (ScheduleGPipe in the logs)\n"));
   run_.schedule.given = "1F1B";
   run_.schedule.recognised = {};
   run_.schedule.problem = "step 2 was cut off";

@@ -74,6 +74,9 @@ std::string scheduleLine(const RunReport& report) {
   const FollowedSchedule& schedule = report.explanation.schedule;
   std::string text = "schedule: " + toText(schedule.recognised);
   const std::vector<std::string>& names = schedule.recognised.names;
+  const bool isAlias = !schedule.given.empty() && !names.empty() && schedule.isAsGiven() &&
+                       !schedule.given.ends_with(names.front());
+  if (isAlias) text += " (" + fitInLine(schedule.given) + " in the logs)";
   for (std::size_t i = 1; i < names.size(); ++i) {
     text += (i == 1 ? ", also the order of " : i + 1 == names.size() ? " and " : ", ") + names[i];
   }
@@ -198,6 +201,9 @@ std::string gainText(const RunReport& report, const Finding& finding) {
            " less";
   };
   const std::string text = "the step would take " + textOf(*advice);
+  if (advice->of == Advice::Of::kVariation) {
+    return "with jobs that are as long as their rank's are in the mean " + text;
+  }
   const Advice* const balanced = balanceOf(report, finding);
   if (balanced == advice) return "with stages that all take equally long " + text;
   if (balanced == nullptr) return text;
@@ -220,6 +226,8 @@ const Advice* adviceOf(const RunReport& report, const Finding& finding) {
     const bool isIts =
         (finding.kind == FindingKind::kSlowRank && each.of == Advice::Of::kRank &&
          each.rank == finding.culprit.rank && finding.ranks.size() == 1) ||
+        (finding.kind == FindingKind::kSlowOptimizer && each.of == Advice::Of::kOptimizer &&
+         each.rank == finding.culprit.rank) ||
         (finding.kind == FindingKind::kUnevenLoad && each.of == Advice::Of::kLoad) ||
         (finding.kind == FindingKind::kSlowStages && each.of == Advice::Of::kStage &&
          finding.factsOf<StagesBesideOthers>() != nullptr &&
@@ -228,7 +236,9 @@ const Advice* adviceOf(const RunReport& report, const Finding& finding) {
         (finding.kind == FindingKind::kSlowGroup && each.of == Advice::Of::kGroup &&
          finding.factsOf<Peers::SlowSet>() != nullptr &&
          each.group == finding.factsOf<Peers::SlowSet>()->ranks) ||
-        (finding.kind == FindingKind::kExposedCollectives && each.of == Advice::Of::kWeights);
+        (finding.kind == FindingKind::kExposedCollectives && each.of == Advice::Of::kWeights) ||
+        (finding.kind == FindingKind::kUnsteadyJobs && finding.isOfMany &&
+         each.of == Advice::Of::kVariation);
     if (isIts) return &each;
   }
   return balanceOf(report, finding);

@@ -100,6 +100,10 @@ void addFigures(const Finding& finding, Json& evidence) {
     evidence["factor"] = facts->change ? facts->change->factor : facts->ofSlowOnes.byItself();
   }
   if (const auto* facts = finding.factsOf<SlowReduction>()) evidence["factor"] = facts->factor;
+  if (const auto* facts = finding.factsOf<SlowOptimizer>()) {
+    evidence["factor"] = static_cast<double>(facts->length) /
+                         static_cast<double>(std::max<Nanoseconds>(facts->others, 1));
+  }
   if (const auto* facts = finding.factsOf<SlowReplica>()) evidence["factor"] = facts->factor;
   if (finding.device) evidence["device"] = deviceJson(*finding.device);
   if (const auto* facts = finding.factsOf<Peers::Load>()) {
@@ -127,6 +131,12 @@ void addFigures(const Finding& finding, Json& evidence) {
   }
   if (const auto* facts = finding.factsOf<ScatteredPauses>()) {
     evidence["scattered_pauses"] = scatteredJson(*facts);
+  }
+  if (const auto* facts = finding.factsOf<HeldLines>(); facts != nullptr && facts->inTime) {
+    const Nanoseconds usual = facts->inTime->usual;
+    evidence["predicted_step_ns"] = facts->inTime->length;
+    evidence["gain"] =
+        static_cast<double>(usual - facts->inTime->length) / static_cast<double>(usual);
   }
 }
 

@@ -70,4 +70,17 @@ std::vector<WaitingMap> waitingMaps(std::span<const InsideTimes> times) {
   return maps;
 }
 
+WaitingMap ownTimeMap(std::span<const InsideTimes> times) {
+  WaitingMap map = named(
+      mapOf<std::int32_t>(times, &InsideTimes::ownByMicroBatch, true,
+                          [](const std::int32_t& number) { return WaitsKey{.number = number}; }),
+      WaitsBy::kMicroBatch, "own time by micro-batch", "micro-batch");
+  map.isOwn = true;
+  map.least = map.longest;
+  for (const WaitingMap::Row& row : map.rows) {
+    for (const Nanoseconds time : row.waiting) map.least = std::min(map.least, time);
+  }
+  return map;
+}
+
 }  // namespace pipetrace

@@ -132,23 +132,13 @@ std::string peaksText(const std::vector<double>& peaks) {
   return text;
 }
 
-std::string errorsText(const WhatIfAnswer& answer) {
-  std::string text = "replay error " + formatDuration(answer.replayError) +
-                     ": the run again, nothing changed, beside the run\n";
-  if (answer.modelError) {
-    text += "model error " + signedPercent(*answer.modelError) +
-            ": its simulation with medians, nothing changed, beside the run\n";
-  } else {
-    text += "no model error: " + answer.noModel + "\n";
-  }
-  return text;
-}
-
 Json jsonOf(const WhatIfFigures& figures, bool isInTokens) {
   Json json{{"step_ns", figures.step},
             {"mean_step_ns", std::llround(figures.meanStep)},
-            {"step_wall_ns", nullptr}};
+            {"step_wall_ns", nullptr},
+            {"mean_step_wall_ns", nullptr}};
   if (figures.wall) json["step_wall_ns"] = *figures.wall;
+  if (figures.meanWall) json["mean_step_wall_ns"] = std::llround(*figures.meanWall);
   json["bubble_ratio"] = figures.bubbleRatio;
   json[isInTokens ? "tokens_per_second" : "steps_per_second"] = figures.perSecond;
   for (const Rank& rank : figures.ranks) {
@@ -167,7 +157,39 @@ Json jsonOf(const WhatIfFigures& figures, bool isInTokens) {
   return json;
 }
 
+/// What a simulated change comes to for the run that was measured.
+std::string predictionText(const WhatIfReport& report) {
+  const WhatIfAnswer& answer = report.answer;
+  if (!answer.isByModel || !answer.refusal.empty() || report.asked.empty()) return "";
+  const auto told = [&](double change) {
+    return formatDuration(answer.predictedWith(change)) + ", " + signedPercent(change);
+  };
+  const char* const what = answer.isWholeRun ? "the run" : "the step";
+  std::string text = std::string(what) + " then takes " + told(answer.change()) +
+                     ": the measured " + formatDuration(answer.paid()) +
+                     ", changed as much as the simulated one";
+  if (answer.dependsOnOrder()) {
+    text += ". That is if messages wait for no others; " +
+            told(answer.changeTo(*answer.changedInLine)) +
+            ", if those of a rank go one after the other, as in torch.distributed.pipelining. The "
+            "run does not show which";
+  }
+  return fitLine(text);
+}
+
 }  // namespace
+
+std::string whatIfErrorsText(const WhatIfAnswer& answer) {
+  std::string text = "replay error " + formatDuration(answer.replayError) +
+                     ": the run again, nothing changed, beside the run\n";
+  if (answer.modelError) {
+    text += "model error " + signedPercent(*answer.modelError) +
+            ": its simulation with medians, nothing changed, beside the run\n";
+  } else {
+    text += "no model error: " + answer.noModel + "\n";
+  }
+  return text;
+}
 
 std::string whatIfText(const WhatIfReport& report) {
   const WhatIfAnswer& answer = report.answer;
@@ -194,7 +216,8 @@ std::string whatIfText(const WhatIfReport& report) {
                           : "a step is a median, ") +
           (answer.isInTokens ? "tokens/s" : "steps/s") +
           " are means with the pauses between steps" +
-          (isOfWall ? "; the change is that of the wall time" : "") + "\n\n" + errorsText(answer);
+          (isOfWall ? "; the change is that of the wall time" : "") + "\n" +
+          predictionText(report) + "\n" + whatIfErrorsText(answer);
   if (!answer.refusal.empty()) return text + "\n" + fitLine(answer.refusal);
   text += differencesText(answer);
   if (!answer.peaks.empty()) {
@@ -227,6 +250,10 @@ std::string whatIfJson(const WhatIfReport& report) {
   if (answer.refusal.empty()) {
     json["changed"] = jsonOf(answer.changed, answer.isInTokens);
     json["change"] = answer.change();
+    if (answer.isByModel) {
+      json["predicted_step_ns"] = answer.predictedWith(answer.change());
+    }
+    if (answer.changedInLine) json["change_in_line"] = answer.changeTo(*answer.changedInLine);
     json["peak_activations"] = {{"unchanged", answer.peaks}, {"changed", answer.changedPeaks}};
   } else {
     json["refusal"] = answer.refusal;

@@ -16,6 +16,9 @@ struct WhatIfReport {
 /// The report as text. Ends with a newline.
 std::string whatIfText(const WhatIfReport& report);
 
+/// Both errors of an answer, a line each.
+std::string whatIfErrorsText(const WhatIfAnswer& answer);
+
 /// The report as one JSON object (docs/what-if.md). Times are in ns. Ends with a newline.
 std::string whatIfJson(const WhatIfReport& report);
 

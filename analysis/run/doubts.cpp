@@ -323,6 +323,7 @@ class Doubting {
         const JobGraph::Rank& rank = graph.ranks()[r];
         for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
           const JobGraph::Node& job = graph.node(id);
+          if (job.step > from + kStepsLookedAt) break;  // no rank is further behind
           if (!isAlone(job.kind) || job.step < from || job.step >= from + kStepsLookedAt) continue;
           if (job.stage == kNotGiven || job.microBatch == kNotGiven) continue;
           const auto [made, isNew] = makers.try_emplace(
@@ -383,6 +384,17 @@ class Doubting {
     if (!doubt.ranks.empty()) doubts_.push_back(std::move(doubt));
   }
 
+  /// Whether on some track the last event that began before that time had not ended yet.
+  bool isAnythingAt(Nanoseconds time) const {
+    return std::any_of(timeline_.tracks.begin(), timeline_.tracks.end(), [&](const Track& track) {
+      if (track.lane == kBubbleLane) return false;
+      const auto after =
+          std::partition_point(track.events.begin(), track.events.end(),
+                               [&](const Event& event) { return event.begin <= time; });
+      return after != track.events.begin() && std::prev(after)->end > time;
+    });
+  }
+
   /// The longest stretch of the steps that are nearly all idle.
   void addNothingRecorded() {
     Doubt doubt{.kind = DoubtKind::kNothingRecorded};
@@ -397,7 +409,11 @@ class Doubting {
       Nanoseconds busiest = 0;
       for (const RankStep& rank : step.ranks) busiest = std::max(busiest, rank.busy);
       const Timeline::Span window{step.begin, step.windowEnd};
-      std::vector<Timeline::Span> spans;
+      // A stretch that is longer than half of the window has its middle in it.
+      const Nanoseconds middle = window.begin + (window.end - window.begin) / 2;
+      if (isAnythingAt(middle)) continue;
+      Nanoseconds upTo = window.begin;
+      Nanoseconds from = window.end;
       for (std::size_t t = 0; t < timeline_.tracks.size(); ++t) {
         const Track& track = timeline_.tracks[t];
         if (track.lane == kBubbleLane) continue;
@@ -406,22 +422,19 @@ class Doubting {
         for (std::size_t i = first; i < track.events.size(); ++i) {
           const Event& event = track.events[i];
           if (event.begin >= window.end) break;
-          if (event.end > window.begin) spans.push_back({event.begin, event.end});
+          if (event.begin > middle) {
+            from = std::min(from, event.begin);
+            break;
+          }
+          upTo = std::max(upTo, event.end);
         }
       }
-      std::sort(spans.begin(), spans.end(),
-                [](const Timeline::Span& a, const Timeline::Span& b) { return a.begin < b.begin; });
-      Nanoseconds upTo = window.begin;
-      for (const Timeline::Span& span : spans) {
-        const Nanoseconds gap = span.begin - upTo;
-        const bool isLong = 2 * gap > window.end - window.begin && gap > 10 * busiest;
-        if (isLong && gap > doubt.time) {
-          doubt.time = gap;
-          doubt.beside = window.end - window.begin;
-          doubt.step = step.step;
-        }
-        upTo = std::max(upTo, span.end);
-      }
+      const Nanoseconds gap = from < window.end ? from - upTo : 0;
+      const bool isLong = 2 * gap > window.end - window.begin && gap > 10 * busiest;
+      if (!isLong || gap <= doubt.time) continue;
+      doubt.time = gap;
+      doubt.beside = window.end - window.begin;
+      doubt.step = step.step;
     }
     if (doubt.time > 0) doubts_.push_back(std::move(doubt));
   }

@@ -35,6 +35,20 @@ const Advice* scheduleOf(const std::string& framework, const std::vector<Advice>
   return found == all.end() ? nullptr : &*found;
 }
 
+/// "415 ms, 27.9 % less".
+std::string stepAndGain(const Advice& advice) {
+  const auto said = [](Nanoseconds step, double gain) {
+    return formatDuration(step) + ", " + percentOfStep(std::abs(gain)) +
+           (gain < 0 ? " more" : " less");
+  };
+  std::string text = said(advice.step, advice.gain);
+  if (advice.dependsOnOrder()) {
+    text +=
+        ", or with messages one after the other " + said(advice.inLine->step, advice.inLine->gain);
+  }
+  return text;
+}
+
 /// Says where a framework cannot have the best schedule which one it has. `all` and `overLimit`
 /// (more than a rank may hold): the best first.
 void addBestOfFrameworks(Advice& best, const std::vector<Advice>& all,
@@ -42,8 +56,7 @@ void addBestOfFrameworks(Advice& best, const std::vector<Advice>& all,
   for (FrameworkOption& option : best.options) {
     if (option.exists) continue;
     if (const Advice* const own = scheduleOf(option.framework, all)) {
-      option.text += "; its best: " + own->what + ", " + formatDuration(own->step) + ", " +
-                     percentOfStep(own->gain) + " less";
+      option.text += "; its best: " + own->what + ", " + stepAndGain(*own);
       continue;
     }
     const Advice* const large = scheduleOf(option.framework, overLimit);
@@ -73,7 +86,7 @@ std::vector<Advice> bestOf(std::vector<Advice> all, bool launchesLast,
   std::stable_sort(all.begin(), all.end(), [&](const Advice& a, const Advice& b) {
     const bool isLaunchA = launchesLast && a.of == Advice::Of::kLaunches;
     const bool isLaunchB = launchesLast && b.of == Advice::Of::kLaunches;
-    return isLaunchA != isLaunchB ? isLaunchB : a.gain > b.gain;
+    return isLaunchA != isLaunchB ? isLaunchB : a.meanGain() > b.meanGain();
   });
   std::vector<Advice> best;
   std::set<Advice::Of> kinds;
@@ -190,11 +203,17 @@ void adviseOnPlans(const RunModel& model, const AdviceQuestion& question,
     }
     std::move(ofPlans.begin(), ofPlans.end(), std::back_inserter(all));
   } catch (const Error& error) {
+    if (question.progress != nullptr && question.progress->isCancelled) throw;
     list.notes.push_back(std::string("other plans were not simulated: ") + error.what());
   }
 }
 
 }  // namespace
+
+void AdviceProgress::next() {
+  if (isCancelled) throw Error("the advice was cancelled");
+  ++tried;
+}
 
 AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
   requireActivationBytes(question);
@@ -207,6 +226,7 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
   const MedianStep step = medianStepOf(run.summary(), counted);
   list.step = step.window;
   if (step.hasPauses()) list.wall = step.wall;
+  list.meanStep = std::llround(meanStepOf(run.summary(), counted).paid(list.wall.has_value()));
   list.isWholeRun = step.isWholeRun;
   if (list.step <= 0) throw Error("no step that counts has any length");
   const RunAgain again(run, counted);
@@ -219,7 +239,15 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
                                          .wall = list.wall,
                                          .progress = question.progress,
                                          .logs = question.logs});
+  const auto variation = std::find_if(
+      all.begin(), all.end(), [](const Advice& each) { return each.of == Advice::Of::kVariation; });
+  if (variation != all.end()) {
+    list.ofRun.push_back(std::move(*variation));
+    all.erase(variation);
+  }
   list.tried = static_cast<int>(all.size());
+  const auto isOfOptimizer = [](const Advice& each) { return each.of == Advice::Of::kOptimizer; };
+  std::copy_if(all.begin(), all.end(), std::back_inserter(list.ofRun), isOfOptimizer);
   if (!run.graph().inside().empty()) {
     const auto isOfFinding = [](const Advice& each) {
       return each.of == Advice::Of::kRank || each.of == Advice::Of::kLoad ||

@@ -17,6 +17,11 @@ namespace pipetrace {
 struct AdviceProgress {
   std::atomic<std::int64_t> tried{0};
   std::atomic<std::int64_t> inAll{0};  ///< changes; 0: not known yet
+  /// Set by who has no use for it any more: adviceOn() throws Error after the change it is at.
+  std::atomic<bool> isCancelled{false};
+
+  /// Counts a change that is tried next. Throws Error if it is cancelled.
+  void next();
 };
 
 /// The question to adviceOn().
@@ -57,13 +62,15 @@ struct Advice {
     kLengths,  ///< of micro-batches
     kPauses,
     kData,
-    kLoad,     ///< of ranks that share work
-    kGroup,    ///< whose collectives are slow
-    kWeights,  ///< gathers and scatters that hold up jobs
+    kLoad,       ///< of ranks that share work
+    kGroup,      ///< whose collectives are slow
+    kWeights,    ///< gathers and scatters that hold up jobs
+    kOptimizer,  ///< of a rank, that is as fast as others
+    kVariation,  ///< of jobs by chance
   };
 
   Of of = Of::kSchedule;
-  int rank = -1;                     ///< of kRank
+  int rank = -1;                     ///< of kRank and kOptimizer
   std::vector<std::int32_t> stages;  ///< of kStage, ascending
   std::vector<int> group;            ///< of kGroup: its ranks, ascending
   std::string what;     ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
@@ -72,16 +79,30 @@ struct Advice {
   bool isByModel = false;
   /// Predicted, for as many samples as a step of the run has: AdviceList::paid() · (1 − gain).
   Nanoseconds step = 0;
-  /// The mean over steps of what `step` is the median of, where the run itself was run again; else
-  /// 0.
+  /// The same in the mean over steps (AdviceList::meanStep), where the run itself was run again;
+  /// else 0.
   Nanoseconds meanStep = 0;
   double gain = 0;   ///< 1 − the step with the change over that of the run as it was, found alike
   double error = 0;  ///< of the prediction, a share of the step
+  /// A prediction with the messages of a rank one after the other.
+  struct InLine {
+    Nanoseconds step = 0;
+    double gain = 0;
+  };
+  /// Of a schedule, where the run does not show whether messages wait for each other, and
+  /// simulations take them to wait for none: the step and gain with the messages of a rank one
+  /// after the other, as torch.distributed.pipelining posts them. None: not asked, or it deadlocks.
+  std::optional<InLine> inLine;
   /// The most activations of a rank, in whole shares; 0: as the run, or not known.
   double peak = 0;
   int messages = 0;  ///< between ranks, in a step of one pipeline; 0: as the run
   std::vector<FrameworkOption> options;
   std::vector<std::string> notes;  ///< sentences without a full stop
+
+  /// What it gains in the mean of both orders of messages: by this, advice is ranked.
+  double meanGain() const { return inLine ? (gain + inLine->gain) / 2 : gain; }
+  /// Whether the order of messages makes a difference that is more than the error.
+  bool dependsOnOrder() const { return inLine.has_value() && gain - inLine->gain > error; }
 };
 
 /// The advice on a run.
@@ -89,9 +110,10 @@ struct AdviceList {
   Nanoseconds step = 0;  ///< MedianStep::window of the run
   /// MedianStep::wall, where that is what gains are a share of (MedianStep::hasPauses()).
   std::optional<Nanoseconds> wall;
-  bool isWholeRun = false;  ///< MedianStep::isWholeRun: times of steps are those of the whole run
-  std::string schedule;     ///< that it followed, as people say it
-  int microBatches = 0;     ///< 0: not known
+  Nanoseconds meanStep = 0;  ///< MeanStep::paid() of the run
+  bool isWholeRun = false;   ///< MedianStep::isWholeRun: times of steps are those of the whole run
+  std::string schedule;      ///< that it followed, as people say it
+  int microBatches = 0;      ///< 0: not known
   double peak = 0;   ///< most activations of a rank of the run, in whole shares; 0: not known
   double limit = 0;  ///< the most that advice may need; 0: not known
   /// The step of the run as it was, simulated: what gains of simulated advice are about. 0: not
@@ -100,9 +122,9 @@ struct AdviceList {
   std::optional<double> modelError;  ///< WhatIfAnswer::modelError
   /// The changes that gain most, one of each kind; at most kMostAdvice, the best first.
   std::vector<Advice> best;
-  /// Of what findings name among ranks that meet inside jobs, whatever it gains: a slow rank as
-  /// fast as its peers, a slow stage as fast as others, an even load, a slow group as fast as
-  /// others, hidden gathers.
+  /// Of what findings name, whatever it gains: jobs that do not vary by chance, a slow optimizer as
+  /// fast as others. Among ranks that meet inside jobs also a slow rank as fast as its peers, a
+  /// slow stage as fast as others, an even load, a slow group as fast as others, hidden gathers.
   std::vector<Advice> ofRun;
   int tried = 0;  ///< changes that were computed
   /// Why there is less advice than there could be. Sentences without a full stop.

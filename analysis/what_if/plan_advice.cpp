@@ -30,7 +30,6 @@ constexpr double kLeastError = 0.001;
 constexpr std::int64_t kMostPlanJobs = 400'000;
 constexpr std::int64_t kMostSearchedJobs = 20'000;
 constexpr int kMostDepthTries = 200;
-constexpr std::size_t kMostInLine = 16;
 /// Peaks are sums of parts of activations.
 constexpr double kPeakRounding = 1e-6;
 
@@ -38,13 +37,6 @@ std::string listed(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : ",") + std::to_string(number);
   return text;
-}
-
-/// Whether torch builds the plan from the name of its schedule, or reads it from a file.
-bool isOfTorch(const Advice& advice) {
-  return std::any_of(advice.options.begin(), advice.options.end(), [](const auto& option) {
-    return option.framework == "torch" && option.exists;
-  });
 }
 
 /// "ZBV with 2 virtual stages a rank".
@@ -304,47 +296,20 @@ std::vector<PlanAdvisor::Try> PlanAdvisor::warmUps(double limit) const {
 }
 
 void PlanAdvisor::addStepsInLine(double limit, std::vector<Try>& tries) const {
-  if (model_.lines() != CommStreams::kAsReached) return;
-  std::vector<Try*> best;
+  if (!asksInLine()) return;
+  std::vector<Try*> shorter;
   for (Try& one : tries) {
     const Simulated& found = one.simulated;
     const bool isSchedule = one.advice.of == Advice::Of::kSchedule && found.messages > 0;
-    if (isSchedule && isWithin(found, limit) && found.step < own_.step) best.push_back(&one);
+    if (isSchedule && isWithin(found, limit) && found.step < own_.step) shorter.push_back(&one);
   }
-  std::sort(best.begin(), best.end(),
-            [](const Try* a, const Try* b) { return a->simulated.step < b->simulated.step; });
-  best.resize(std::min(best.size(), kMostInLine));
-  std::vector<Simulated> inLine(best.size());
-  inParallel(threads_, best.size(), [&](std::size_t i) {
-    PlanChanges changes = best[i]->changes;
+  inParallel(threads_, shorter.size(), [&](std::size_t i) {
+    PlanChanges changes = shorter[i]->changes;
     changes.lines = CommStreams::kRank;
-    inLine[i] = simulated(changes);
+    const Simulated inLine = simulated(changes);
+    if (!inLine.runs) return;
+    shorter[i]->advice.inLine = {.step = predicted(inLine), .gain = gainOf(inLine)};
   });
-  const auto told = [&](const Simulated& plan) {
-    const double gain = gainOf(plan);
-    return formatDuration(predicted(plan)) + ", " + fixedText(100 * std::abs(gain), 1) +
-           (gain > 0 ? " % less than today" : " % more than today");
-  };
-  std::size_t shortest = best.size();  // of those that torch has
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    if (!inLine[i].runs || !isOfTorch(best[i]->advice)) continue;
-    if (shortest == best.size() || inLine[i].step < inLine[shortest].step) shortest = i;
-  }
-  for (std::size_t i = 0; i < best.size(); ++i) {
-    if (!inLine[i].runs) continue;
-    std::string text =
-        "messages are taken to wait for no others; with those of a rank one after the other, as "
-        "torch.distributed.pipelining posts them, the step takes " +
-        told(inLine[i]);
-    const bool isOtherShorter =
-        shortest < best.size() &&
-        gainOf(inLine[shortest]) > gainOf(inLine[i]) + AdviceList::kLeastGain;
-    if (isOtherShorter) {
-      text +=
-          "; in that order " + nameOf(best[shortest]->changes) + " takes " + told(inLine[shortest]);
-    }
-    best[i]->advice.notes.push_back(std::move(text));
-  }
 }
 
 /// Says how plan.csv is written, which some options are about.
@@ -362,7 +327,8 @@ std::int64_t PlanAdvisor::jobsOfTry(const Try& one) const {
   const int chunks = one.changes.chunks > 0 ? one.changes.chunks : chunks_;
   const int count =
       one.changes.microBatches > 0 ? one.changes.microBatches : model_.plan().numMicroBatches;
-  return std::int64_t{3} * model_.plan().numRanks() * chunks * count;
+  const int times = one.advice.of == Advice::Of::kSchedule && asksInLine() ? 2 : 1;
+  return std::int64_t{3} * model_.plan().numRanks() * chunks * count * times;
 }
 
 void PlanAdvisor::leaveLargeOnes(std::int64_t mostJobs, std::vector<Try>& tries,
@@ -403,7 +369,7 @@ std::vector<Advice> PlanAdvisor::advice(double limit, double error, std::vector<
   inParallel(threads_, tries.size(), [&](std::size_t i) {
     tries[i].simulated = simulated(tries[i].changes);
     tries[i].offByMessages = offByMessages(tries[i]);
-    if (progress_ != nullptr) ++progress_->tried;
+    if (progress_ != nullptr) progress_->next();
   });
   addStepsInLine(limit, tries);
   addPartitionOfBest(limit, tries);

@@ -89,6 +89,8 @@ class PlanAdvisor {
   Nanoseconds predicted(const Simulated& plan) const;
   bool isWithin(const Simulated& plan, double limit) const;
   void addCommandOfPlanFile(Advice& advice) const;
+  /// Whether the run does not show if messages wait for each other, so that both are asked.
+  bool asksInLine() const { return model_.lines() == CommStreams::kAsReached; }
   void addStepsInLine(double limit, std::vector<Try>& tries) const;
   std::vector<Try> schedules(double limit, std::vector<std::string>& notes) const;
   std::int64_t jobsOfTry(const Try& one) const;

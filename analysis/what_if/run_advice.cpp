@@ -7,11 +7,13 @@
 
 #include "analysis/causes/findings.h"
 #include "analysis/causes/peers.h"
+#include "analysis/causes/slow_optimizers.h"
 #include "analysis/causes/slower_than_others.h"
 #include "analysis/causes/unsteady_jobs.h"
 #include "analysis/run/steps/median_step.h"
 #include "trace/error.h"
 #include "trace/step_windows.h"
+#include "trace/text/decimal_time.h"
 #include "trace/text/number_text.h"
 #include "trace/text/ranks_text.h"
 
@@ -39,7 +41,9 @@ class RunAdvisor {
     lengths();
     pauses();
     loads();
+    optimizers();
     insideJobs();
+    variation();
     return std::move(all_);
   }
 
@@ -61,13 +65,14 @@ class RunAdvisor {
   }
 
   void add(Advice advice, const RunChanges& changes, const std::string& options) {
-    if (run_.progress != nullptr) ++run_.progress->tried;
+    if (run_.progress != nullptr) run_.progress->next();
     try {
       const Timeline again = run_.again.runJobs(changes);
       const MedianStep step = medianStepOf(again, run_.run.topology(), run_.counted);
       advice.step = step.window;
       if (run_.wall) advice.step = step.wall.value_or(step.window + *run_.wall - run_.step);
-      advice.meanStep = std::llround(meanOf(windowsOf(again))) + advice.step - step.window;
+      const MeanStep mean = meanStepOf(again, run_.run.topology(), run_.counted);
+      advice.meanStep = std::llround(mean.paid(run_.wall.has_value()));
     } catch (const Error&) {
       return;  // such as jobs that name no stages
     }
@@ -197,8 +202,31 @@ class RunAdvisor {
     return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), lacks);
   }
 
+  static std::string usualLaunchesOf(const std::vector<int>& ranks) {
+    std::string options;
+    for (const int rank : ranks) {
+      options += (options.empty() ? "--usual-launch " : " --usual-launch ") + std::to_string(rank);
+    }
+    return options;
+  }
+
+  /// Where one pipeline begins its steps later than others, which wait for it at their end.
+  void openings() {
+    const std::vector<int> late = run_.again.lateOpenings();
+    if (late.empty() || 2 * late.size() > graph_.pipelines().size()) return;
+    Advice advice{.of = Advice::Of::kLaunches,
+                  .what = "make " + ranksText(late) + " begin " +
+                          (late.size() == 1 ? "its" : "their") +
+                          " steps as soon as other pipelines do"};
+    advice.notes.emplace_back(
+        "look at what is done there before a step: most often it loads data, which nothing "
+        "records");
+    add(std::move(advice), {.usualLaunches = late}, usualLaunchesOf(late));
+  }
+
   void launches() {
     if (lacksRanks()) return;
+    openings();
     Advice advice{.of = Advice::Of::kLaunches,
                   .what = "begin jobs as soon as their inputs are there, without launches between"};
     if (runsOnProcessors(run_.run.timeline())) {
@@ -217,11 +245,22 @@ class RunAdvisor {
     }
     advice.what = "make " + ranksText(late) + " begin " + (late.size() == 1 ? "its" : "their") +
                   " jobs as soon after their inputs as others do";
-    std::string options;
-    for (const int rank : late) {
-      options += (options.empty() ? "--usual-launch " : " --usual-launch ") + std::to_string(rank);
+    add(std::move(advice), {.usualLaunches = late}, usualLaunchesOf(late));
+  }
+
+  void optimizers() {
+    for (const SlowOptimizer& slow : slowOptimizersOf(run_.run, run_.counted)) {
+      add({.of = Advice::Of::kOptimizer,
+           .rank = slow.rank,
+           .what = "make the optimizer of rank " + std::to_string(slow.rank) + ", which takes " +
+                   formatDuration(slow.length) +
+                   " a step, as fast as those of other ranks, which "
+                   "take " +
+                   formatDuration(slow.others) + " at most"},
+          {.optimizers = {{slow.rank,
+                           static_cast<double>(slow.others) / static_cast<double>(slow.length)}}},
+          "");
     }
-    add(std::move(advice), {.usualLaunches = late}, options);
   }
 
   void lengths() {
@@ -254,6 +293,28 @@ class RunAdvisor {
     const auto step = static_cast<double>(run_.step);
     advice.gain = step / paid() * (1 - mean / measured);
     advice.step = std::llround(paid() * (1 - advice.gain));
+    all_.push_back(std::move(advice));
+  }
+
+  /// What jobs vary by chance costs: an answer to a finding and no advice, as nobody can change it.
+  /// What micro-batches and pauses make long is none of it.
+  void variation() {
+    if (!graph_.inside().empty() || graph_.ranks().size() < 2) return;
+    const ScatteredPauses pauses(graph_, usual_, run_.counted, lengths_, threads_);
+    RunChanges changes{.evenStages = lengths_.uneven(), .withoutPauses = pauses.jobs()};
+    const auto meanOfRun = [&] {
+      const Timeline again = run_.again.runJobs(changes);
+      return meanStepOf(again, run_.run.topology(), run_.counted).paid(run_.wall.has_value());
+    };
+    const double varying = meanOfRun();
+    changes.isSteady = true;
+    const double gain = varying > 0 ? 1 - meanOfRun() / varying : 0;
+    if (gain <= 0) return;
+    const MeanStep mean = meanStepOf(run_.run.summary(), run_.counted);
+    Advice advice{.of = Advice::Of::kVariation, .what = "jobs that do not vary by chance"};
+    advice.gain = gain;
+    advice.step = std::llround(paid() * (1 - gain));
+    advice.meanStep = std::llround(mean.paid(run_.wall.has_value()) * (1 - gain));
     all_.push_back(std::move(advice));
   }
 

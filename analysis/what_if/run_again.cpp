@@ -13,8 +13,10 @@
 
 #include "analysis/causes/slowdown.h"
 #include "analysis/median.h"
+#include "analysis/run/bubbles/run_basis.h"
 #include "analysis/run/graph/job_graph.h"
 #include "analysis/run/graph/median_durations.h"
+#include "analysis/run/steps/median_step.h"
 #include "analysis/run/waits/run_network.h"
 #include "trace/error.h"
 #include "trace/text/ranks_text.h"
@@ -320,6 +322,73 @@ std::map<std::uint32_t, double> RunAgain::laterThanOthers(const std::vector<int>
   return later;
 }
 
+/// The begins of the steps of all pipelines. Each is as much later as its rank did nothing for
+/// longer between the step before and its first compute job than the openings of other pipelines do
+/// in that step, in the median of those that are not by `ranks`. Of one pipeline nobody knows what
+/// is usual.
+std::vector<RunAgain::Opening> RunAgain::openings(const std::vector<int>& ranks) const {
+  const std::vector<PipelineBasis>& pipelines = run_.basis().pipelines();
+  if (pipelines.size() < 2) return {};
+  std::unordered_map<JobGraph::Id, Index> indices;  // of the first compute jobs
+  for (const PipelineBasis& pipeline : pipelines) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (window.firstCompute != JobGraph::kNone) indices[window.firstCompute] = RunNetwork::kNone;
+    }
+  }
+  const std::vector<Operation>& operations = network_.operations();
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    if (work_.isCollective(operations[i].id)) continue;
+    if (const auto found = indices.find(operations[i].id); found != indices.end()) {
+      found->second = i;
+    }
+  }
+  std::vector<Opening> all;
+  std::map<std::int32_t, std::vector<double>> usual;  // by step: how long others did nothing
+  for (const PipelineBasis& pipeline : pipelines) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (window.firstCompute == JobGraph::kNone) continue;
+      Index at = indices.at(window.firstCompute);
+      if (at == RunNetwork::kNone) continue;
+      Opening opening{.step = window.step, .rank = numberOf(operations[at])};
+      const std::size_t step = work_.stepIndexOf(operations[at].id);
+      const auto leadsTo = [&](Index i) {
+        const Operation& work = operations[i];
+        return work.rank == operations[at].rank && !work_.isCollective(work.id) &&
+               work_.stepIndexOf(work.id) == step && !isCompute(kindOf(work));
+      };
+      opening.operations.push_back(at);
+      for (Index i = at; i > 0 && leadsTo(i - 1); --i) opening.operations.push_back(i - 1);
+      for (const Index i : opening.operations) {
+        opening.later += std::max(0.0, operations[i].launch);
+      }
+      const bool isIts = std::find(ranks.begin(), ranks.end(), opening.rank) != ranks.end();
+      if (!isIts) usual[opening.step].push_back(opening.later);
+      all.push_back(std::move(opening));
+    }
+  }
+  for (Opening& opening : all) {
+    const auto others = usual.find(opening.step);
+    const double least = others == usual.end() ? opening.later : lowerMedianOf(others->second);
+    opening.later = std::max(0.0, opening.later - least);
+  }
+  return all;
+}
+
+std::vector<int> RunAgain::lateOpenings() const {
+  std::map<int, double> later;
+  for (const Opening& opening : openings({})) {
+    if (counted_.contains(opening.step)) later[opening.rank] += opening.later;
+  }
+  const MedianStep step = medianStepOf(run_.summary(), counted_);
+  const double least =
+      kLateOpening * static_cast<double>(step.window) * static_cast<double>(step.count);
+  std::vector<int> late;
+  for (const auto& [rank, time] : later) {
+    if (time > least) late.push_back(rank);
+  }
+  return late;
+}
+
 std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   for (const int rank : changes.usualLaunches) {
     requireRank(rank, "--usual-launch " + std::to_string(rank));
@@ -335,6 +404,22 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     launches.push_back(isLeftOut ? 0 : work.launch);
     if (const auto found = later.find(work.rank); found != later.end() && isLaunchedJob(i)) {
       launches.back() = std::max(0.0, std::round(launches.back() - found->second));
+    }
+  }
+  if (!changes.usualLaunches.empty()) {
+    for (const Opening& opening : openings(changes.usualLaunches)) {
+      const bool isIts = std::find(changes.usualLaunches.begin(), changes.usualLaunches.end(),
+                                   opening.rank) != changes.usualLaunches.end();
+      double left = isIts ? std::round(opening.later) : 0;
+      for (const Index i : opening.operations) {
+        left -= network_.operations()[i].launch - launches[i];  // what is gone already
+      }
+      for (const Index i : opening.operations) {
+        if (left <= 0) break;
+        const double gone = std::clamp(launches[i], 0.0, left);
+        launches[i] -= gone;
+        left -= gone;
+      }
     }
   }
   launches.resize(network_.operations().size());
@@ -353,8 +438,10 @@ std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
     durations.push_back(network_.operations()[i].measured);
   }
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
+  for (const RunChanges::Optimizer& each : changes.optimizers) scaleOptimizers(each, durations);
   if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
   if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
+  if (changes.isSteady) makeSteady(durations);
   if (changes.balancesStages) balance(durations);
   for (const RunChanges::Link& link : changes.links) setLink(link, durations);
   for (const ScaleOption& each : changes.scales) scale(each, durations);
@@ -559,6 +646,30 @@ void RunAgain::balance(std::vector<double>& durations) const {
   }
 }
 
+void RunAgain::makeSteady(std::vector<double>& durations) const {
+  // Of jobs the rank, stage, kind and part, of messages both ranks.
+  using Alike = std::tuple<int, int, JobKind, std::int16_t>;
+  std::map<Alike, Sum> sums;
+  std::vector<Sum*> sumOf(network_.wholeCount(), nullptr);
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    const Operation& work = network_.operations()[i];
+    if (work_.isCollective(work.id) || !counted_.contains(work_.event(work.id).step)) continue;
+    if (isMessage(work)) {
+      const auto [from, to] = ranksOf(work);
+      sumOf[i] = &sums[{from, to, JobKind::kSendForward, kNotGiven}];
+    } else if (isCompute(kindOf(work))) {
+      sumOf[i] = &sums[{numberOf(work), stageOf(work), kindOf(work), work_.event(work.id).part}];
+    } else {
+      continue;
+    }
+    sumOf[i]->time += durations[i];
+    ++sumOf[i]->count;
+  }
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    if (sumOf[i] != nullptr) durations[i] = std::round(sumOf[i]->mean());
+  }
+}
+
 /// How long a micro-batch is, over the mean of its step and pipeline, is how much longer than usual
 /// there its jobs on all these stages are together. Its jobs become shorter by that, and vary among
 /// themselves as they did.
@@ -604,6 +715,15 @@ void RunAgain::leaveOutPauses(const std::vector<JobGraph::Id>& jobs,
     const Operation& work = network_.operations()[i];
     if (!std::binary_search(jobs.begin(), jobs.end(), work.id)) continue;
     durations[i] = std::min(durations[i], static_cast<double>(usual.median(work.id)));
+  }
+}
+
+void RunAgain::scaleOptimizers(const RunChanges::Optimizer& of,
+                               std::vector<double>& durations) const {
+  for (Index i = 0; i < durations.size(); ++i) {
+    const Operation& work = network_.operations()[i];
+    const bool isIts = numberOf(work) == of.rank && kindOf(work) == JobKind::kOptimizer;
+    if (isIts) durations[i] *= of.factor;
   }
 }
 

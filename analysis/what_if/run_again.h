@@ -50,6 +50,10 @@ class RunAgain {
   /// their median is more than kFarLater times the median of all ranks. At most half of the ranks,
   /// ascending.
   std::vector<int> lateRanks() const;
+  /// The numbers of ranks that begin the steps of their pipelines later than other pipelines begin
+  /// theirs, by more than kLateOpening of a step in the mean of the steps that count. Ascending.
+  std::vector<int> lateOpenings() const;
+  static constexpr double kLateOpening = 0.01;
   static constexpr double kFarLater = 4;
   /// Whether the last that it waited for was a job of another rank whose message is not logged:
   /// what lies between is the message, as far as anybody knows.
@@ -69,15 +73,24 @@ class RunAgain {
   void evenPeers(const std::vector<std::vector<int>>& groups, std::vector<double>& durations) const;
   void makeIdeal(const IdealSet& set, std::vector<double>& durations) const;
   void balance(std::vector<double>& durations) const;
+  void makeSteady(std::vector<double>& durations) const;
   void evenOut(const std::vector<int>& stages, std::vector<double>& durations) const;
   void leaveOutPauses(const std::vector<JobGraph::Id>& jobs, std::vector<double>& durations) const;
   void scale(const ScaleOption& scale, std::vector<double>& durations) const;
+  void scaleOptimizers(const RunChanges::Optimizer& of, std::vector<double>& durations) const;
   void setLink(const RunChanges::Link& link, std::vector<double>& durations) const;
   bool isOnLink(const RunNetwork::Operation& work, int rank, int peer) const;
   RunNetwork::Index lastInputOf(RunNetwork::Index index) const;
   void requireRank(int rank, const std::string& option) const;
   std::vector<double> launchesOf(const RunChanges& changes) const;
   std::map<std::uint32_t, double> laterThanOthers(const std::vector<int>& ranks) const;
+  struct Opening {
+    std::int32_t step = 0;
+    int rank = 0;                               ///< its number
+    std::vector<RunNetwork::Index> operations;  ///< the first compute job, and what leads to it
+    double later = 0;                           ///< than in other pipelines, ns; not below 0
+  };
+  std::vector<Opening> openings(const std::vector<int>& ranks) const;
   int numberOf(const RunNetwork::Operation& work) const { return graph_.ranks()[work.rank].number; }
   JobKind kindOf(const RunNetwork::Operation& work) const { return work_.event(work.id).kind; }
   std::int32_t stageOf(const RunNetwork::Operation& work) const;

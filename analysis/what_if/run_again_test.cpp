@@ -266,6 +266,42 @@ TEST(RunAgain, ARankThatBeginsLateBeginsAsTheOthersDoWithUsualLaunches) {
   EXPECT_THAT(GivenRun(simulatedRun(plan, usual)).again.lateRanks(), IsEmpty());
 }
 
+/// Replica 1 begins each step 500 us later than replica 0 does, which waits for it at the
+/// end. What jobs begin late besides stays.
+TEST(RunAgain, AReplicaThatBeginsAStepLateBeginsAsTheOthersDoWithUsualLaunches) {
+  const Plan plan = withReductions(withReplicas(buildSchedule("1F1B", 4, 8), 2));
+  Costs costs = unevenCosts(plan, false);
+  const Timeline expected = simulatedRun(plan, costs);
+  costs.faults.jobs.push_back({.action = {JobKind::kForward, 0, 8}, .late = 500'000});
+  const GivenRun run(simulatedRun(plan, costs));
+  EXPECT_THAT(run.again.lateOpenings(), ElementsAre(4));
+  EXPECT_GE(differenceFrom(expected, run, {}), 500'000);
+  EXPECT_EQ(differenceFrom(expected, run, {.usualLaunches = {4}}), 0);
+  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {.usualLaunches = {0}}), 0);
+  EXPECT_THAT(GivenRun(Timeline(expected)).again.lateOpenings(), IsEmpty());
+}
+
+TEST(RunAgain, WithoutVariationJobsTakeTheMeanOfTheirRankStageAndKind) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = unevenCosts(plan, false);
+  Costs steady = costs;
+  for (int stage = 0; stage < 4; ++stage) {
+    for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
+      for (int m = 0; m < 8; ++m) {  // 0 to 70 us longer, 35 in the mean
+        const int place = (3 * m + stage + (kind == JobKind::kForward ? 0 : 5)) % 8;
+        costs.faults.jobs.push_back({.action = {kind, stage, m}, .longer = 10'000 * place});
+      }
+    }
+    StageCosts& each = steady.stages[static_cast<std::size_t>(stage)];
+    each.forward += 35'000;
+    each.backward += 35'000;
+  }
+  const GivenRun run(simulatedRun(plan, costs));
+  const Timeline expected = simulatedRun(plan, steady);
+  EXPECT_GT(differenceFrom(expected, run, {}), 50'000);
+  EXPECT_EQ(differenceFrom(expected, run, {.isSteady = true}), 0);
+}
+
 /// Each micro-batch is as long as drawn, and jobs vary besides.
 TEST(RunAgain, EvenMicroBatchesLeaveWhatJobsVaryByThemselves) {
   const Plan plan = buildSchedule("1F1B", 4, 8);

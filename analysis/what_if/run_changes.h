@@ -63,18 +63,32 @@ struct RunChanges {
   /// Jobs without their pauses, ascending: each takes at most the median of its stage and kind, and
   /// begins when its last input is there.
   std::vector<JobGraph::Id> withoutPauses;
+  /// The optimizer jobs of a rank take `factor` times as long.
+  struct Optimizer {
+    int rank = 0;
+    double factor = 1;
+  };
+  std::vector<Optimizer> optimizers;
   std::vector<IdealSet> ideals;
   /// Everything begins when its last input is there. Pauses between steps stay. So does the time
   /// between ranks whose messages are not logged.
   bool leavesOutLaunches = false;
   /// The numbers of ranks whose jobs begin as long after their last inputs as those of all other
-  /// ranks, in the median. What they vary by stays.
+  /// ranks, in the median. What they vary by stays. One that opens the steps of its pipeline begins
+  /// them no later after the step before than other pipelines do, as where it loads data that
+  /// nothing records.
   std::vector<int> usualLaunches;
+
+  /// Each compute job takes the mean of its rank, stage and kind over the steps that count, and
+  /// each message that of its sender and receiver: nothing varies by chance. After evenStages and
+  /// withoutPauses, which are no chance.
+  bool isSteady = false;
 
   bool empty() const {
     return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
            evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches &&
-           usualLaunches.empty() && groups.empty() && evenGroups.empty() && !hidesWeights;
+           usualLaunches.empty() && groups.empty() && evenGroups.empty() && !hidesWeights &&
+           optimizers.empty() && !isSteady;
   }
 };
 

@@ -145,14 +145,24 @@ class RunModel {
   /// Simulates the run with changes. Factors and times of stages and kinds are of the run's own
   /// stages, those of ranks and links of the changed plan. Throws Error, which begins with the
   /// option, for what it cannot change.
-  SimulatedRun run(const PlanChanges& changes = {}, const RunChanges& times = {}) const;
+  SimulatedRun run(const PlanChanges& changes = {}, const RunChanges& times = {}) const {
+    return run(changes, times, kSteps);
+  }
+  /// The same of as many steps as one of them, in the middle, needs to be as usual: sooner done,
+  /// where one step is asked for.
+  SimulatedRun fewSteps(const PlanChanges& changes, const RunChanges& times) const {
+    return run(changes, times, startsTogether_ ? 1 : kSteps);
+  }
 
  private:
+  // Ranks may run ahead into the next step: those in the middle show how that goes on.
+  static constexpr int kSteps = 5;
   /// An activation of the run, in units of which up to 16 equal parts are whole numbers.
   static constexpr std::int64_t kActivation = 720'720'000;
   static constexpr double kLimitRounding = 1e-6;  ///< of limits as people type them
   using Launches = std::map<std::pair<int, JobKind>, Nanoseconds>;  // by stage and kind
 
+  SimulatedRun run(const PlanChanges& changes, const RunChanges& times, int steps) const;
   void addBlocks(const RunBlocks& blocks);
   void findPlan(const Run& run, const PipelineBasis& pipeline);
   bool isOfPipeline(int rank) const;

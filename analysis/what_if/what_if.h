@@ -1,7 +1,10 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cmath>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,12 @@
 
 namespace pipetrace {
 
+/// How far whatIf() is; other threads may look at it meanwhile.
+struct WhatIfProgress {
+  static constexpr int kParts = 7;
+  std::atomic<int> done{0};  ///< of kParts
+};
+
 /// A question about a run.
 struct WhatIfQuestion {
   RunChanges run;
@@ -21,6 +30,8 @@ struct WhatIfQuestion {
   std::optional<GivenBlocks> blocks;  ///< of the model; none: stages are cut evenly
   std::vector<NumberRange> steps;     ///< those that figures are about; empty: as CountedSteps says
   std::optional<double> tokensPerStep;
+  WhatIfProgress* progress = nullptr;  ///< may be null
+  std::stop_token stop;                ///< whatIf() throws Error soon after a stop is requested
 };
 
 /// The figures of a run, or of a simulated one. Times are in ns a step, means over the steps that
@@ -34,9 +45,10 @@ struct WhatIfFigures {
   };
 
   Nanoseconds step = 0;  ///< MedianStep::window
-  double meanStep = 0;   ///< of these windows, their mean
+  double meanStep = 0;   ///< MeanStep::window
   /// MedianStep::wall; of a simulated run, with the mean pause of the run. Empty: not known.
   std::optional<Nanoseconds> wall;
+  std::optional<double> meanWall;  ///< MeanStep::wall, likewise
   double bubbleRatio = 0;
   /// Tokens, or steps of as many samples as the run's where nobody knows those; of all pipelines,
   /// with the pauses between steps.
@@ -46,6 +58,19 @@ struct WhatIfFigures {
   double ofClass(BubbleClass bubbleClass) const;
   double work() const;
 };
+
+/// The figures of a run in the steps that count. `pause`: the mean time between steps, where the
+/// run itself does not show it. `perStep`: what figures.perSecond counts of a step. `withClasses`:
+/// without, Rank::bubbles stay 0, and idle time need not be classified.
+WhatIfFigures whatIfFigures(const Run& run, const CountedSteps& counted,
+                            std::optional<double> pause, double perStep, bool withClasses = true);
+
+/// The mean time between the steps that count, in ns; 0 where none is followed by another.
+double meanPauseOf(const RunSummary& summary, const CountedSteps& counted);
+
+/// Why simulations are no ground for an answer about another plan, a sentence without a full stop;
+/// empty: they are. Of WhatIfAnswer::modelError and noModel.
+std::string whyNoOtherPlan(const std::optional<double>& modelError, const std::string& noModel);
 
 /// How a run would be with changes, and how far that can be trusted.
 struct WhatIfAnswer {
@@ -59,6 +84,10 @@ struct WhatIfAnswer {
   WhatIfFigures measured;
   WhatIfFigures unchanged;  ///< the run again, or its simulation, as it was
   WhatIfFigures changed;
+  /// Of other jobs, where the run does not show whether messages wait for each other, and `changed`
+  /// takes them to wait for none: with those of a rank one after the other, as
+  /// torch.distributed.pipelining posts them. Without classes. None: not asked, or it deadlocks.
+  std::optional<WhatIfFigures> changedInLine;
   /// The most by which an event of the run again differs from the run: 0.
   Nanoseconds replayError = 0;
   /// The simulated step of the run as it was over the measured one − 1; none: there is no model.
@@ -75,7 +104,20 @@ struct WhatIfAnswer {
   Run run;     ///< the changed one; empty with a refusal
 
   /// changed / unchanged − 1 of the wall time if isOfWall, else of the step.
-  double change() const;
+  double change() const { return changeTo(changed); }
+  double changeTo(const WhatIfFigures& figures) const;
+  /// Of the measured run, what change() is about.
+  Nanoseconds paid() const {
+    return isOfWall ? measured.wall.value_or(measured.step) : measured.step;
+  }
+  /// The time that was measured, changed as much as the simulated one, or as the run again.
+  Nanoseconds predictedWith(double change) const {
+    return std::llround(static_cast<double>(paid()) * (1 + change));
+  }
+  /// Whether changedInLine differs from the change by a hundredth of the step or more.
+  bool dependsOnOrder() const {
+    return changedInLine.has_value() && std::abs(changeTo(*changedInLine) - change()) >= 0.01;
+  }
 
   /// From this model error on no answer about another plan is given.
   static constexpr double kMostError = 0.1;

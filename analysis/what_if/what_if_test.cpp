@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/present/what_if_report.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "analysis/testing/loads_between_steps.h"
 #include "analysis/testing/run_of_timeline.h"
@@ -12,6 +13,7 @@
 #include "schedule/with_reductions.h"
 #include "schedule/with_replicas.h"
 #include "trace/error.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
@@ -126,6 +128,28 @@ TEST(WhatIf, AnotherScheduleIsTheSimulationOfItWithBackwardsSplitEvenly) {
   }
   expectAnswer({.schedule = "ZB-H1", .split = std::pair{3, 1}}, buildSchedule("ZB-H1", 4, 8),
                costs);
+}
+
+TEST(WhatIf, AnotherScheduleOfFreeMessagesIsAlsoTriedWithThemOneAfterTheOther) {
+  Costs costs = fourStages();
+  costs.transfer = 3 * kNsPerMs;
+  const Plan own = buildSchedule("1F1B", 4, 8);
+  const Timeline run = runOf(own, costs);
+  WhatIfQuestion question;
+  question.plan = {.schedule = "GPipe"};
+  const WhatIfAnswer answer = whatIf(asRun(run), question);
+  const Plan other = buildSchedule("GPipe", 4, 8);
+  ASSERT_TRUE(answer.changedInLine);
+  const Nanoseconds inLine =
+      stepOf(withMessagesOfTorch(CheckedPlan(other)), costs, CommStreams::kRank);
+  EXPECT_EQ(answer.changed.step, stepOf(other, costs));
+  EXPECT_EQ(answer.changedInLine->step, inLine);
+  EXPECT_GT(inLine, answer.changed.step);
+  EXPECT_THAT(whatIfText({answer, {"--schedule GPipe"}}),
+              HasSubstr("if messages wait for no others; " + formatDuration(inLine)));
+
+  question.plan = {.schedule = "GPipe", .lines = CommStreams::kRank};
+  EXPECT_FALSE(whatIf(asRun(run), question).changedInLine) << "it is the answer";
 }
 
 TEST(WhatIf, ChunksCutStagesInTheModelsOrder) {

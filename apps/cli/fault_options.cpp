@@ -30,29 +30,12 @@ constexpr const char* kGroup = "Faults (each may be given several times)";
   throw Error(fmt::format("{} {}: {}", option, text, why));
 }
 
-/// "30ms", "1.5s", "-500us", "20ns".
-std::optional<Nanoseconds> signedTimeOf(std::string_view text) {
-  constexpr std::pair<std::string_view, Nanoseconds> kUnits[] = {
-      {"ns", 1}, {"us", kNsPerUs}, {"ms", kNsPerMs}, {"s", kNsPerSecond}};
-  for (const auto& [unit, length] : kUnits) {
-    if (!text.ends_with(unit)) continue;
-    const auto time = parseDecimalTime(text.substr(0, text.size() - unit.size()), length);
-    if (time) return time;
-  }
-  return std::nullopt;
-}
-
-std::optional<Nanoseconds> timeOf(std::string_view text) {
-  const auto time = signedTimeOf(text);
-  return time && *time >= 0 ? time : std::nullopt;
-}
-
 /// The two sides of the last `=`, the time after it.
 std::pair<std::string, Nanoseconds> namedTime(const char* option, const std::string& text,
                                               const char* example) {
   const std::size_t at = text.rfind('=');
   const auto time =
-      at == std::string::npos ? std::nullopt : timeOf(std::string_view(text).substr(at + 1));
+      at == std::string::npos ? std::nullopt : parseTime(std::string_view(text).substr(at + 1));
   if (!time) refuse(option, text, fmt::format("write it as {}, with ns, us, ms or s", example));
   return {text.substr(0, at), *time};
 }
@@ -161,7 +144,7 @@ MadeUpHost skewedHost(const std::string& text) {
   const std::size_t equals = std::min(all.find('='), all.size());
   const std::size_t comma = std::min(all.find(',', equals), all.size());
   const bool hasDrift = comma < all.size();
-  const auto offset = signedTimeOf(all.substr(std::min(equals + 1, comma), comma - equals - 1));
+  const auto offset = parseSignedTime(all.substr(std::min(equals + 1, comma), comma - equals - 1));
   const auto drift = hasDrift ? driftOf(all.substr(comma + 1)) : 0;
   if (equals == all.size() || !isHostName(all.substr(0, equals)) || !offset || !drift) {
     refuse(kSkew, text,
@@ -172,19 +155,6 @@ MadeUpHost skewedHost(const std::string& text) {
 }
 
 }  // namespace
-
-Faults::Link parseLink(const std::string& text) {
-  const auto [ranks, time] = namedTime(kLink, text, "1-2=4ms");
-  const std::size_t dash = ranks.find('-');
-  const auto rank = parseNumber<int>(std::string_view(ranks).substr(0, dash));
-  const auto peer = dash == std::string::npos
-                        ? std::nullopt
-                        : parseNumber<int>(std::string_view(ranks).substr(dash + 1));
-  if (!rank || !peer || *rank < 0 || *peer < 0) {
-    refuse(kLink, text, "write it as 1-2=4ms, with the two ranks");
-  }
-  return {.rank = *rank, .peer = *peer, .transfer = time};
-}
 
 std::vector<std::string> FaultOptions::all() const {
   std::vector<std::string> list;

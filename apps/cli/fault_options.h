@@ -23,10 +23,6 @@ struct FaultOptions {
   std::vector<std::string> all() const;
 };
 
-/// The two ranks and the time of a `--link`, as "1-2=4ms". Throws Error, which names the option,
-/// for a text that is none. It is not checked against any plan.
-Faults::Link parseLink(const std::string& text);
-
 /// Declares --scale, --link, --delay, --launch, --skew and --no-exchange. `to` must outlive `app`.
 void addFaultOptions(CLI::App& app, FaultOptions& to);
 

@@ -51,7 +51,7 @@ TEST(RanksInProcess, DevicesOfAProcessAreRanks) {
   EXPECT_THAT(jobsOfRank(r, 1), ElementsAre("1F0 130 to 150", "1B0 150 to 190"));
   std::size_t kernels = 0;
   for (const Track& track : r.timeline.tracks) {
-    const bool isOfDevice = track.rank == 1 && track.lane.ends_with("thread 7");
+    const bool isOfDevice = track.rank == 1 && track.lane.ends_with("stream 7");
     if (isOfDevice) kernels += track.events.size();
   }
   EXPECT_EQ(kernels, 2U) << "the lanes of a device are those of its rank";

@@ -75,7 +75,8 @@ void placeAscendTrace(ForeignTrace& trace) {
     lane.rank = trace.onlyRank();
     lane.name = name.empty() ? "process " + toText(*process.pid) : name;
     lane.name += ": ";
-    lane.name += lane.thread->name.empty() ? "thread " + toText(*lane.tid) : lane.thread->name;
+    const std::string number = (name == kHardware ? "stream " : "thread ") + toText(*lane.tid);
+    lane.name += lane.thread->name.empty() ? number : lane.thread->name;
   }
   for (std::size_t i = 0; i < trace.processes.size(); ++i) giveSteps(trace, i);
   RankInfo& info = trace.timeline.ranks[trace.onlyRank()];

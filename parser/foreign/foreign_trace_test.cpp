@@ -96,8 +96,8 @@ TEST(KnownTracesTest, SeveralDevicesOfAKinetoFileHaveLanesOfTheirOwn) {
 {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1},
 {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":1,"dur":1}])j",
                               {.nextRank = 5});
-  EXPECT_THAT(r.events(5, "GPU 0 thread 7"), SizeIs(1));
-  EXPECT_THAT(r.events(5, "GPU 1 thread 7"), SizeIs(1));
+  EXPECT_THAT(r.events(5, "GPU 0 stream 7"), SizeIs(1));
+  EXPECT_THAT(r.events(5, "GPU 1 stream 7"), SizeIs(1));
   EXPECT_THAT(r.events(5, "thread 1"), SizeIs(1));
 }
 

@@ -44,7 +44,7 @@ std::string reasonFor(const ComparedPlans& compared, std::string_view schedule, 
   return "";
 }
 
-struct Known {
+struct Published {
   std::string_view schedule;
   int chunks;
   double length;  // in forwards of a share
@@ -52,7 +52,7 @@ struct Known {
 };
 
 // The figures of ../shared/data/README.md, which other programs computed; of one chunk and of two.
-constexpr Known kKnown[] = {
+constexpr Published kPublished[] = {
     {"FThenB", 1, 33, 8},
     {"GPipe", 1, 33, 8},
     {"1F1B", 1, 33, 4},
@@ -69,7 +69,7 @@ constexpr Known kKnown[] = {
 
 TEST(ComparePlans, HaveTheFiguresThatOthersPublishedForFourRanksAndEightMicroBatches) {
   const ComparedPlans compared = comparePlans(inputFor(4, 8));
-  for (const Known& known : kKnown) {
+  for (const Published& known : kPublished) {
     const ComparedPlan& plan = planOf(compared, known.schedule, known.chunks);
     EXPECT_EQ(static_cast<double>(plan.length), known.length * 12 * kNsPerMs) << known.schedule;
     EXPECT_DOUBLE_EQ(plan.peakActivations, known.activations) << known.schedule;

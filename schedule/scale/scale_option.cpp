@@ -223,4 +223,38 @@ bool exchangeMessages(const Plan& plan, int rank, int peer) {
   return false;
 }
 
+std::optional<Nanoseconds> parseSignedTime(std::string_view text) {
+  constexpr std::pair<std::string_view, Nanoseconds> kUnits[] = {
+      {"ns", 1}, {"us", kNsPerUs}, {"ms", kNsPerMs}, {"s", kNsPerSecond}};
+  for (const auto& [unit, length] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const auto time = parseDecimalTime(text.substr(0, text.size() - unit.size()), length);
+    if (time) return time;
+  }
+  return std::nullopt;
+}
+
+std::optional<Nanoseconds> parseTime(std::string_view text) {
+  const auto time = parseSignedTime(text);
+  return time && *time >= 0 ? time : std::nullopt;
+}
+
+Faults::Link parseLink(const std::string& text) {
+  const std::size_t at = text.rfind('=');
+  const auto time =
+      at == std::string::npos ? std::nullopt : parseTime(std::string_view(text).substr(at + 1));
+  if (!time) {
+    throw Error("--link " + text + ": write it as 1-2=4ms, with ns, us, ms or s");
+  }
+  const std::string_view ranks = std::string_view(text).substr(0, at);
+  const std::size_t dash = ranks.find('-');
+  const auto rank = parseNumber<int>(ranks.substr(0, dash));
+  const auto peer =
+      dash == std::string_view::npos ? std::nullopt : parseNumber<int>(ranks.substr(dash + 1));
+  if (!rank || !peer || *rank < 0 || *peer < 0) {
+    throw Error("--link " + text + ": write it as 1-2=4ms, with the two ranks");
+  }
+  return {.rank = *rank, .peer = *peer, .transfer = *time};
+}
+
 }  // namespace pipetrace

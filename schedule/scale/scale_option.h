@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedule/costs.h"
@@ -51,6 +53,15 @@ ScaleOption parseScale(const std::string& text, ZeroScale zero = ZeroScale::kRef
 /// whole backward passes and their halves, `transfer` for all messages, `collective` for all
 /// collectives. The others are those of the job log.
 std::string scaleKinds();
+
+/// "30ms", "1.5s", "20ns", as options have times; the signed one also "-500us". Nothing for a text
+/// that is none.
+std::optional<Nanoseconds> parseTime(std::string_view text);
+std::optional<Nanoseconds> parseSignedTime(std::string_view text);
+
+/// The two ranks and the time of a `--link`, as "1-2=4ms". Throws Error, which names the option,
+/// for a text that is none. It is not checked against any plan.
+Faults::Link parseLink(const std::string& text);
 
 /// Multiplies the times of a plan. Several factors of one time multiply. Factors of links come
 /// after all other times of links in `costs`, factors of ranks after those of stages and kinds.

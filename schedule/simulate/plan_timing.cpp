@@ -1,6 +1,7 @@
 #include "schedule/simulate/plan_timing.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -40,11 +41,28 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStr
       isForwardOnly_(plan.isForwardOnly()),
       network_(networkOf(commStreams)),
       times_(network_.waits()) {
+  if (!costs.faults.links.empty()) findLinks();
   for (const CreditChannels::Channel& channel : network_.credits().channels()) {
     acknowledgements_.push_back(costs.transferBetween(channel.receiver, channel.sender));
   }
   for (const PlanNetwork::Carried& carried : network_.carried()) {
     kept_.emplace_back(static_cast<std::size_t>(carried.steps), kLongAgo);
+  }
+}
+
+void PlanTiming::findLinks() {
+  const std::vector<Faults::Link>& links = costs_.faults.links;
+  std::map<std::pair<int, int>, int> byRanks;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    byRanks[std::minmax(links[i].rank, links[i].peer)] = static_cast<int>(i);  // the last counts
+  }
+  linkOf_.assign(static_cast<std::size_t>(messageCount()), kNone);
+  for (int message = 0; message < messageCount(); ++message) {
+    const int user = network_.userOf(message);
+    if (user == kNone) continue;
+    const auto link =
+        byRanks.find(std::minmax(rankOf(PlanNetwork::makerOf(message)), rankOf(user)));
+    if (link != byRanks.end()) linkOf_[static_cast<std::size_t>(message)] = link->second;
   }
 }
 
@@ -132,9 +150,9 @@ Nanoseconds PlanTiming::lagOf(const PlanNetwork::Wait& wait) const {
 }
 
 Nanoseconds PlanTiming::latencyOf(int message) const {
-  if (costs_.faults.links.empty()) return costs_.transfer;
-  return costs_.transferBetween(rankOf(PlanNetwork::makerOf(message)),
-                                rankOf(network_.userOf(message)));
+  const int link = linkOf_.empty() ? kNone : linkOf_[static_cast<std::size_t>(message)];
+  if (link == kNone) return costs_.transfer;
+  return costs_.faults.links[static_cast<std::size_t>(link)].transfer;
 }
 
 std::int64_t PlanTiming::bytesOf(int message) const {

@@ -102,6 +102,7 @@ class PlanTiming {
   Nanoseconds durationOf(PlanNetwork::Index operation) const;
   Nanoseconds durationOfOther(PlanNetwork::Index operation) const;
   Nanoseconds lagOf(const PlanNetwork::Wait& wait) const;
+  void findLinks();
   Nanoseconds latencyOf(int message) const;
   Nanoseconds readyAt(PlanNetwork::Index operation) const;
   void takeOver();
@@ -115,6 +116,9 @@ class PlanTiming {
   std::vector<Reduction> reductions_;
   PlanNetwork network_;
   WaitTimes<Nanoseconds> times_;
+  /// By message: which of Faults::links it takes, or kNone; empty where there are none. Looking for
+  /// it at each wait would take most of the time of a run with many links.
+  std::vector<int> linkOf_;
   std::vector<Nanoseconds> acknowledgements_;  // by channel of credits: how long they take
   int step_ = 0;
   std::size_t runs_ = 0;

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-constexpr const char* kTraining =
+constexpr const char* kTrainingToRestart =
     "log_directory: logs\n"
     "machines: ['localhost:0', 'localhost:1', 'localhost:2']\n"
     "sync_mode: bsp\n"
@@ -30,8 +30,8 @@ std::string faulty() { return test::inBuild("bin/faulty_training"); }
 
 TEST(RestartsTest, KillsInTwoStepsEndWithTheLossesOfARunWithoutThem) {
   const ConfigFolder folder;
-  const ProgramRun uncut =
-      folder.run("directory: " + faulty() + "\nlosses: " + folder.path("uncut") + "\n" + kTraining);
+  const ProgramRun uncut = folder.run(
+      "directory: " + faulty() + "\nlosses: " + folder.path("uncut") + "\n" + kTrainingToRestart);
   EXPECT_EQ(uncut.exitCode, 0) << uncut.err;
   const std::string all = folder.text("uncut");
   EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 16);
@@ -44,9 +44,10 @@ TEST(RestartsTest, KillsInTwoStepsEndWithTheLossesOfARunWithoutThem) {
                       "export PIPETRACE_FAULT\n"
                       "exec " +
                           faulty() + " \"$@\"\n");
-  const ProgramRun cut = folder.run("directory: dies.sh\nlosses: " + folder.path("cut") +
-                                        "\ncheckpoint: saved\ncheckpoint_every: 2\n" + kTraining,
-                                    {"--restarts", "2"});
+  const ProgramRun cut =
+      folder.run("directory: dies.sh\nlosses: " + folder.path("cut") +
+                     "\ncheckpoint: saved\ncheckpoint_every: 2\n" + kTrainingToRestart,
+                 {"--restarts", "2"});
   EXPECT_EQ(cut.exitCode, 0) << cut.err;
   EXPECT_THAT(cut.err, AllOf(HasSubstr("rank 1 was killed by signal 9 (SIGKILL)"),
                              HasSubstr("all ranks start again (1 of 2)"),
@@ -79,7 +80,7 @@ TEST(RestartsTest, WithoutACheckpointTheTrainingBeginsAgain) {
                       "export PIPETRACE_FAULT='kill-forward 1 3 0 1'\n"
                       "exec " +
                           faulty() + " \"$@\"\n");
-  const ProgramRun run = folder.run(std::string("directory: dies.sh\n") + kTraining +
+  const ProgramRun run = folder.run(std::string("directory: dies.sh\n") + kTrainingToRestart +
                                         "checkpoint_dir: saved\ncheckpoint_every: 100\n",
                                     {"--restarts", "1"});
   EXPECT_EQ(run.exitCode, 0) << run.err;
@@ -96,7 +97,7 @@ TEST(RestartsTest, ATrainingThatHadEndedWhenARankDiedEndsWellAtTheRestart) {
                                           "[ \"$RANK\" = 1 ] && "
                                           "[ -z \"$TORCHELASTIC_RESTART_COUNT\" ] && kill -9 $$\n"
                                           "exit 0\n");
-  const ProgramRun run = folder.run(std::string("directory: dies-late.sh\n") + kTraining +
+  const ProgramRun run = folder.run(std::string("directory: dies-late.sh\n") + kTrainingToRestart +
                                         "checkpoint_dir: saved\ncheckpoint_every: 100\n",
                                     {"--restarts", "1"});
   EXPECT_EQ(run.exitCode, 0) << run.err;

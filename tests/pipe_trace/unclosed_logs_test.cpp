@@ -94,8 +94,8 @@ TEST_F(GonePrograms, AFindingOfManyRanksIsOneLine) {
   const std::string warning = folder + "/workerlog.* (ranks 0 to 3): warning: ";
   const std::string end = "no Profiler End line: the program ended without closing its log; ";
   const std::string rest =
-      "the records that it had not written are read from its ring file; only jobs that were open "
-      "are missing\n";
+      "the records that it had not written are read from its ring file; jobs that were open "
+      "are missing, and of a Python program on a CPU those of the step that it was in\n";
   EXPECT_EQ(result.err, warning + end + rest);
   const auto findings = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
   EXPECT_EQ(findings.size(), 4U) << "one by one";

@@ -43,7 +43,7 @@ TEST(MissingEndTest, TheWarningAboutTheEndIsTrueWithAndWithoutTheRingFile) {
   HalfWritten left;
   const Diagnostic with = left.saidOfTheEnd();
   EXPECT_THAT(with.message, HasSubstr("the program ended"));
-  EXPECT_THAT(with.advice, HasSubstr("only jobs that were open"));
+  EXPECT_THAT(with.advice, HasSubstr("jobs that were open are missing"));
   EXPECT_THAT(left.messages(), Contains(HasSubstr("1 jobs that are not in the log")));
   fs::remove(left.ring);
   EXPECT_THAT(left.saidOfTheEnd().advice, HasSubstr("jobs after its last line are missing"));
@@ -53,7 +53,7 @@ TEST(MissingEndTest, TheWarningAboutTheEndIsTrueWithAndWithoutTheRingFile) {
 TEST(MissingEndTest, WhereRecordsWereLostTheWarningDoesNotSayThatOnlyOpenJobsAreMissing) {
   HalfWritten left;
   const std::string whole = left.ringBytes();
-  ASSERT_THAT(left.saidOfTheEnd().advice, HasSubstr("only jobs that were open"));
+  ASSERT_THAT(left.saidOfTheEnd().advice, HasSubstr("jobs that were open are missing"));
   const auto expectLosses = [&](std::size_t at, std::uint64_t value) {
     left.poke(at, value);
     EXPECT_THAT(left.saidOfTheEnd().advice,
@@ -83,7 +83,7 @@ TEST(MissingEndTest, StreamsWithoutRoomInTheRingFileAreReported) {
   EXPECT_THAT(left.messages(), said);
   // The size of an older file's Meta line.
   left.poke(offsetof(rf::FileHeader, lanesNotKept), std::uint64_t{0x2c31203d20656c69});
-  EXPECT_THAT(left.saidOfTheEnd().advice, HasSubstr("only jobs that were open"));
+  EXPECT_THAT(left.saidOfTheEnd().advice, HasSubstr("jobs that were open are missing"));
 }
 
 TEST(MissingEndTest, WhetherTheProgramStillRunsIsReportedWhereItIsKnown) {

@@ -1,15 +1,48 @@
 #include "analysis/present/page/page.h"
 
+#include <array>
 #include <cassert>
 #include <cstdio>
+#include <numbers>
 #include <utility>
 
 #include "analysis/present/summary_report.h"
 #include "chart/draw/svg_canvas.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_text.h"
 
 namespace pipetrace {
 namespace {
+
+/// CSS: parallel lines. Bands of the ground make dashes of them.
+std::string gradientsOf(const HatchLines& lines) {
+  constexpr std::array kDegrees = {"135deg", "45deg", "90deg", "180deg"};  // by HatchDirection
+  const bool isDiagonal = lines.direction <= HatchDirection::kFalling;
+  const std::string free = fixedText(kHatchSpacing - lines.drawn, 1) + "px";
+  const std::string spacing = std::to_string(kHatchSpacing) + "px)";
+  std::string text;
+  if (lines.isDashed()) {
+    text = "repeating-linear-gradient(90deg,var(--ground) 0 " + free + ",transparent 0 " + spacing +
+           ",";
+  }
+  return text + "repeating-linear-gradient(" + kDegrees[static_cast<std::size_t>(lines.direction)] +
+         ",var(--stroke) 0 1px,transparent 1px " +
+         (isDiagonal ? fixedText(kHatchSpacing / std::numbers::sqrt2, 2) + "px)" : spacing);
+}
+
+/// CSS: what hatchingStyle() refers to.
+std::string hatchingRule() {
+  std::string rule = "[style*=\"--stroke\"] { ";
+  for (int i = 0; i < kBubblePatternCount; ++i) {
+    rule += "--hatch-" + std::to_string(i) + ": ";
+    const auto sets = linesOf(static_cast<BubblePattern>(i));
+    for (const HatchLines& lines : sets) {
+      rule += (&lines == sets.data() ? "" : ",") + gradientsOf(lines);
+    }
+    rule += "; ";
+  }
+  return rule + "background: var(--lines), var(--ground); }\n";
+}
 
 void addSection(std::string& out, const PageSection& section) {
   out += "<section id=\"" + htmlText(section.id) + "\">\n";
@@ -57,7 +90,8 @@ std::string hatchingStyle(BubbleClass bubbleClass) {
   const Hatching light = themeOf(ThemeName::kPaper).hatchingOf(bubbleClass);
   const Hatching dark = themeOf(ThemeName::kPaper, true).hatchingOf(bubbleClass);
   return "--ground:" + bothColors(light.ground, dark.ground) +
-         ";--stroke:" + bothColors(light.stroke, dark.stroke);
+         ";--stroke:" + bothColors(light.stroke, dark.stroke) + ";--lines:var(--hatch-" +
+         std::to_string(static_cast<int>(light.pattern)) + ")";
 }
 
 std::string paragraphHtml(const std::string& text, const std::string& ofClass) {
@@ -87,6 +121,7 @@ std::string pageText(const Page& page) {
   out += kHead;
   out += "<title>" + htmlText(page.title) + "</title>\n<style>\n";
   out += kPageStyle;
+  out += hatchingRule();
   out += "</style>\n</head>\n<body>\n<header>\n";
   out += kSwitch;
   out += "<h1>" + htmlText(page.title) + "</h1>\n";

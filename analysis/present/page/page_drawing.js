@@ -27,18 +27,26 @@ class Player {
     context.textAlign = ["left", "center", "right"][align];
     context.fillText(text, [left, (left + right) / 2, right][align], y + height / 2 + size * 0.365);
   }
-  /** Diagonal lines over a rectangle, which go on from one rectangle into the next. */
-  hatch(context, left, right, y, height, stroke) {
-    const spacing = 6;
-    context.beginPath();
-    for (let c = Math.ceil((left + y) / spacing) * spacing; c < right + y + height; c += spacing) {
-      const from = Math.max(left, c - y - height), to = Math.min(right, c - y);
-      context.moveTo(from, c - from);
-      context.lineTo(to, c - to);
-    }
+  /** The lines of a pattern over a rectangle, as linesIn() of chart/draw/hatch_lines.h has them. */
+  hatch(context, left, right, y, height, stroke, pattern) {
+    const spacing = 6, bottom = y + height, sets = this.data.hatchings[pattern];
     context.strokeStyle = stroke;
     context.lineWidth = 1;
-    context.stroke();
+    for (let i = 0; i < sets.length; i += 3) {
+      const direction = sets[i], offset = direction < 2 ? 0 : 2.5;
+      const [first, last] =
+        [[left + y, right + bottom], [left - bottom, right - y], [left, right], [y, bottom]][direction];
+      context.beginPath();
+      for (let c = Math.ceil((first - offset) / spacing) * spacing + offset; c < last; c += spacing) {
+        const from = [Math.max(left, c - bottom), Math.max(left, c + y), c, left][direction];
+        const to = [Math.min(right, c - y), Math.min(right, c + bottom), c, right][direction];
+        context.moveTo(from, [c - from, from - c, y, c][direction]);
+        context.lineTo(to, [c - to, to - c, bottom, c][direction]);
+      }
+      context.setLineDash(sets[i + 2] ? [sets[i + 1] / 10, sets[i + 2] / 10] : []);
+      context.stroke();
+    }
+    context.setLineDash([]);
   }
   /** `toX` maps the commands' x to pixels; `view`: left, right, top and bottom of what is seen. */
   play(context, list, toX, [viewLeft, viewRight, viewTop, viewBottom], fits) {
@@ -50,7 +58,7 @@ class Player {
       x += list[i + 1];
       const at = i + 3, left = Math.round(toX(x));
       const right = Math.max(Math.round(toX(x + list[i + 2])), left + 1);
-      i += kind === 1 ? 4 : kind === 2 ? 6 : 5;
+      i += kind === 1 ? 4 : kind === 2 || kind === 3 ? 6 : 5;
       if (right < viewLeft || left > viewRight || y > viewBottom || y + height < viewTop) continue;
       if (kind === 4) {
         this.text(context, list[at], list[at + 1], left, right, y, height, fits);
@@ -61,7 +69,9 @@ class Player {
       if (kind === 7) context.globalAlpha = list[at + 1] / 100;
       context.fillRect(from, y, to - from, height);
       context.globalAlpha = 1;
-      if (kind === 3) this.hatch(context, from, to, y, height, this.color(list[at + 1]));
+      if (kind === 3) {
+        this.hatch(context, from, to, y, height, this.color(list[at + 1]), list[at + 2]);
+      }
       if (kind === 2) this.text(context, list[at + 1], list[at + 2], from, to, y, height, true);
     }
   }

@@ -43,7 +43,7 @@ struct Cell {
 
 /// By the format of script_drawing.h, and not by its code.
 std::vector<Cell> cellsOf(const json& chart, const json& level) {
-  constexpr std::size_t kSizes[] = {3, 4, 6, 5, 5};
+  constexpr std::size_t kSizes[] = {3, 4, 6, 6, 5};
   const std::vector<std::int64_t> numbers = numbersOf(level["rows"]);
   const double all = level["width"];
   std::vector<Cell> cells;

@@ -35,6 +35,7 @@ BindingPaths::BindingPaths(const JobGraph& graph, const MedianDurations& times, 
       links_(graph.nodes().size()),
       stretches_(graph.nodes().size() / kStride + 1) {
   for (const int replica : asynchronous) leastUpdates_[replica] = leastUpdateOf(replica);
+  usualOptimizers_ = usualOptimizers();
 }
 
 BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
@@ -72,6 +73,41 @@ BindingPaths::LeastUpdate BindingPaths::leastUpdateOf(int replica) const {
         std::min(least.collective, medianOfThose(rank.firstCollective, rank.endOfCollectives, any));
   }
   return least;
+}
+
+/// The length of an optimizer job by replica: the lower median of its ranks' medians. Without those
+/// of which one rank alone has any, and of asynchronous pipelines.
+std::map<int, Nanoseconds> BindingPaths::usualOptimizers() const {
+  std::map<int, std::vector<Nanoseconds>> medians;
+  for (const JobGraph::Rank& rank : graph_.ranks()) {
+    if (leastUpdates_.contains(rank.replica)) continue;
+    std::vector<Nanoseconds> lengths;
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& node = graph_.node(id);
+      if (node.kind == JobKind::kOptimizer) lengths.push_back(node.end - node.begin);
+    }
+    if (!lengths.empty()) medians[rank.replica].push_back(medianOf(lengths));
+  }
+  std::map<int, Nanoseconds> usual;
+  for (auto& [replica, ofRanks] : medians) {
+    if (ofRanks.size() > 1) usual[replica] = lowerMedianOf(ofRanks);
+  }
+  return usual;
+}
+
+/// By how much an optimizer is longer than is usual in its pipeline, as far as the step after it
+/// had begun there.
+Nanoseconds BindingPaths::optimizerExcess(Id id) const {
+  const JobGraph::Node& node = graph_.node(id);
+  const JobGraph::Rank& rank = graph_.ranks()[node.rank];
+  const auto usual = usualOptimizers_.find(rank.replica);
+  if (node.kind != JobKind::kOptimizer || usual == usualOptimizers_.end()) return 0;
+  Id next = id + 1;
+  while (next < rank.end && !isCompute(graph_.node(next).kind)) ++next;
+  if (next >= rank.end) return 0;
+  const auto begin = begins_.find({rank.replica, graph_.node(next).step});
+  if (begin == begins_.end()) return 0;
+  return std::min(node.end - node.begin - usual->second, node.end - begin->second);
 }
 
 /// Null: its pipeline is not asynchronous.
@@ -120,8 +156,11 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.work = length;
   } else if (endsPaths(node.kind)) {
     const LeastUpdate* const least = leastUpdateOf(node);
-    if (least == nullptr) return link;
     link.workCause = BubbleClass::kSync;
+    if (least == nullptr) {
+      link.work = std::max<Nanoseconds>(0, optimizerExcess(id));
+      return link;
+    }
     link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);
   }
   link.work = std::max<Nanoseconds>(0, link.work);
@@ -192,11 +231,32 @@ bool BindingPaths::opensStep(const JobGraph::Node& job) const {
   return found != begins_.end() && found->second == job.begin;
 }
 
-/// A message on a line is late since the end of the job that made its data, but for the time in
-/// which messages in front held its line. Where none did, it is late since its rank was free to
-/// post it.
+/// What a message on a line waited for beside its turn: the job that made its data, or the last job
+/// of its receiver that had ended when it was posted. The line must have been free by then: else
+/// that is what it waited for.
+JobGraph::Id BindingPaths::gateInLine(Id message) const {
+  const JobGraph::Node& node = graph_.node(message);
+  const Id maker = node.inputs[0];
+  const Id before = node.before;
+  const bool isPosted = before != JobGraph::kNone && before < graph_.jobCount() &&
+                        graph_.node(before).rank == node.rank;
+  if (!isPosted || graph_.node(before).end <= graph_.node(maker).end) return maker;
+  if (!isEarlier(before, message)) return maker;
+  const Id front = graph_.lineEnd(graph_.lastEndOf(message)).before;
+  const bool isFree =
+      front == JobGraph::kNone || graph_.eventOf(front).end < graph_.node(before).end;
+  return isFree ? before : maker;
+}
+
+/// A message on a line is late since the end of what it waited for, but for the time in which
+/// messages in front held its line. Where none did, it is late since its rank was free to post it.
 void BindingPaths::setLateInLine(Id message, Link& link) const {
   const JobGraph::Node& node = graph_.node(message);
+  if (link.before != JobGraph::kNone && link.before != node.inputs[0]) {
+    link.late = std::max<Nanoseconds>(0, node.begin - graph_.node(link.before).end);
+    link.lateCause = BubbleClass::kLateStart;
+    return;
+  }
   const Nanoseconds time = node.begin - graph_.node(node.inputs[0]).end;
   if (time <= 0 || isBelowClockBound(node.inputs[0], message, time)) return;
   if (areClocksApart(node.inputs[0], message)) {
@@ -272,7 +332,8 @@ JobGraph::Id BindingPaths::waitedFor(Id id) const {
     return before != JobGraph::kNone && isEarlier(before, id) ? before : JobGraph::kNone;
   }
   if (graph_.isOnLine(id) && node.inputs[0] != JobGraph::kNone) {
-    return isEarlier(node.inputs[0], id) ? node.inputs[0] : JobGraph::kNone;
+    const Id gate = gateInLine(id);
+    return isEarlier(gate, id) ? gate : JobGraph::kNone;
   }
   Id binding = JobGraph::kNone;
   const Id ofJob[] = {node.before, node.collective, inputOf(id, 0), inputOf(id, 1)};

@@ -54,14 +54,17 @@ struct Collected {
 /// The paths back from each job along what it waited for last (docs/metrics.md, "Bubbles"). The
 /// predecessor of a job is the job before it on its rank, a collective, or its data. It is the one
 /// that ended last; the one on its rank where they ended together. That of a collective is what its
-/// last member waited for, in another pipeline too. That of a message that waited for its turn on
-/// a line is the job that made its data. That job also stands for a message that begins after the
-/// job which needs it. A path ends at an `lr` or `optimizer` job, but for those of asynchronous
-/// pipelines: they lie between the jobs that a pipeline never stops to run. There an update, or a
-/// collective of one, costs what it takes beyond that of the rank where it is shortest: all ranks
-/// have that much anyway. A job that waited inside for other ranks has the share of all that its
-/// chain (InsideJobs) leads through, and waited for what the job waited for that the chain enters.
-/// Several threads may use it, but for letGo() and letAllGo().
+/// last member waited for, in another pipeline too. That of a message on a line is its gate: the
+/// job that made its data, or the one after which its receive was posted, if that ended later and
+/// the line was free by then. The job that made the data also stands for a message that begins
+/// after the job which needs it. A path ends at an `lr` or `optimizer` job, but for those of
+/// asynchronous pipelines: they lie between the jobs that a pipeline never stops to run. There an
+/// update, or a collective of one, costs what it takes beyond that of the rank where it is
+/// shortest: all ranks have that much anyway. Elsewhere an optimizer costs what it takes beyond the
+/// median of its pipeline's ranks, as far as that lies in the step after it. A job that waited
+/// inside for other ranks has the share of all that its chain (InsideJobs) leads through, and
+/// waited for what the job waited for that the chain enters. Several threads may use it, but for
+/// letGo() and letAllGo().
 class BindingPaths {
  public:
   using Id = JobGraph::Id;
@@ -148,12 +151,15 @@ class BindingPaths {
   static std::uint64_t bitOf(std::uint32_t rank) { return std::uint64_t{1} << rank % 64U; }
 
   LeastUpdate leastUpdateOf(int replica) const;
+  std::map<int, Nanoseconds> usualOptimizers() const;
+  Nanoseconds optimizerExcess(Id id) const;
   const LeastUpdate* leastUpdateOf(const JobGraph::Node& node) const;
   bool isEarlier(Id a, Id b) const;
   Id inputOf(Id node, int i) const;
   Link linkOf(Id node) const;
   bool opensStep(const JobGraph::Node& job) const;
   bool isWaitedForLate(Id message) const;
+  Id gateInLine(Id message) const;
   void setLateInLine(Id message, Link& link) const;
   LineDelay delayOf(Id message) const;
   void addDelay(Id message, Collected& collected) const;
@@ -197,6 +203,7 @@ class BindingPaths {
   const MedianDurations& times_;
   const StepBegins begins_;
   std::map<int, LeastUpdate> leastUpdates_;  // by replica, of asynchronous pipelines
+  std::map<int, Nanoseconds> usualOptimizers_;
   mutable LazyTable<Link, 8> links_;
   mutable LazyTable<Stretch, 5> stretches_;  // by node / kStride
 };

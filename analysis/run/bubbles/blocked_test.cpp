@@ -13,6 +13,7 @@
 namespace pipetrace {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -174,6 +175,42 @@ TEST_F(Blocked, ReceivesAloneBeginWithTheirData) {
   end(1, kRecvForward, 1, 53, 54);
   end(2, kRecvForward, 0, 0, 22);
   EXPECT_THAT(bubblesOf(1), Contains("blocked 22.941176-54 by 1RECV_B0 on 1"));
+}
+
+// Rank 2 waits for forward 2. Its message to rank 1 has its data at 30 and a free line, but rank 1
+// posts the receive when its backward 0 has ended, which takes 60 in place of 20.
+TEST_F(Blocked, AMessageThatIsPostedBehindAJobIsAsLateAsThatJob) {
+  lines_ = "messages";
+  const auto send = [&](int rank, JobKind kind, std::int32_t microBatch, double begin,
+                        double until) {
+    made_.add(rank, kind, inNs(begin), inNs(until), 0, microBatch, "onward").stage = rank;
+  };
+  for (const int m : {0, 1, 2}) {
+    job(0, kForward, m, 10 * m, 10 * m + 10);
+    end(0, kSendForward, m, m < 2 ? 10 * m + 10 : 30, m < 2 ? 10 * m + 11 : 106);
+  }
+  job(1, kForward, 0, 11, 21);
+  job(1, kForward, 1, 21, 31);
+  job(1, kBackward, 0, 45, 105);
+  job(1, kForward, 2, 106, 116);
+  job(1, kBackward, 1, 116, 136);
+  job(1, kBackward, 2, 140, 160);
+  end(1, kRecvForward, 0, 10, 11);
+  end(1, kRecvForward, 1, 20, 21);
+  end(1, kRecvForward, 2, 105, 106);
+  job(2, kForward, 0, 22, 32);
+  job(2, kBackward, 0, 32, 44);
+  job(2, kForward, 1, 44, 54);
+  job(2, kBackward, 1, 54, 66);
+  job(2, kForward, 2, 117, 127);
+  job(2, kBackward, 2, 127, 139);
+  for (const auto& [m, sent] : {std::pair(0, 21.0), std::pair(1, 31.0), std::pair(2, 116.0)}) {
+    send(1, kSendForward, m, sent, sent + 1);
+    send(2, kRecvForward, m, sent, sent + 1);
+  }
+  const std::vector<std::string> bubbles = bubblesOf(2);
+  EXPECT_THAT(bubbles, Contains(AllOf(HasSubstr("peer_wait"), HasSubstr("by 1B0 on 1"))));
+  EXPECT_THAT(bubbles, Not(Contains(HasSubstr("late_start"))));
 }
 
 // Step 1 begins on rank 0 before step 0 has ended on rank 1. Its first message has its data at 20

@@ -231,6 +231,50 @@ Collected RankBubbles::collectedForWait(Id job) {
   return path.isWhole && !isOnIt ? path.collected : paths_.from(job).collected;
 }
 
+/// Adds what made a pipeline begin its step later than that of the rank, which waits so much longer
+/// where they meet at its end; returns by how much. What it did before is no cause, but for what it
+/// loaded.
+Nanoseconds RankBubbles::addLateOpening(const Gap& gap, const WaitPath& path,
+                                        Collected& collected) const {
+  if (path.opening == JobGraph::kNone) return 0;
+  const JobGraph::Node& opening = graph_.node(path.opening);
+  const Nanoseconds from = std::max(gap.window->span.begin, path.couldOpen);
+  const Nanoseconds late = opening.begin - from;
+  if (late <= 0 || links_.isBelowClockBound(gap.window->firstCompute, path.opening, late)) return 0;
+  constexpr std::size_t kLate = causeIndex(BubbleClass::kLateStart);
+  // The path itself has what passed since the rank's last event of the step, such as `lr`.
+  const Nanoseconds rest =
+      std::max<Nanoseconds>(0, late - links_.lateness(path.opening).sums[kLate]);
+  const Nanoseconds loading = std::min(rest, path.loads.sums[kLate]);
+  collected.add(BubbleClass::kLateStart, loading, path.loads.culprit[kLate]);
+  if (path.couldOpen == kNsMin) {
+    collected.add(BubbleClass::kUnknown, rest - loading, JobGraph::kNone);
+  } else {
+    collected.add(BubbleClass::kLateStart, rest - loading, path.opening);
+  }
+  return late;
+}
+
+/// What the window's tail waits for. Where that is a job of another pipeline, which began its step
+/// late, it is what this has more of in the step than the rank's own: both have messages on their
+/// way, and that is no reason to wait.
+Collected RankBubbles::collectedForTail(const Gap& gap) {
+  const BubbleWindow& window = *gap.window;
+  const Id job = window.tail.wait.cause;
+  const bool isOfOther = graph_.ranks()[graph_.node(job).rank].replica != rank_.replica;
+  if (!isOfOther || window.isWholeRun) return collectedForWait(job);
+  // A few microseconds more or less are chance.
+  constexpr Nanoseconds kLeastPart = 4;
+  Collected more = run_.waitPath(job).ofStep;
+  const Nanoseconds late = addLateOpening(gap, run_.waitPath(job), more);
+  if (late * kLeastPart <= window.tail.wait.time) return collectedForWait(job);
+  const Collected& own = run_.waitPath(window.lastCompute).ofStep;
+  for (std::size_t c = 0; c < more.sums.size(); ++c) {
+    more.sums[c] = std::max<Nanoseconds>(0, more.sums[c] - own.sums[c]);
+  }
+  return more.total() > 0 ? more : collectedForWait(job);
+}
+
 /// Shares out what a gap after the rank's last job has of the time after the pipeline's last
 /// compute job, as that time divides into its parts. Returns how much of the excess it took, and
 /// sets its `sync`. The rank's own collectives, which have their time, count in it, or in what is
@@ -244,7 +288,7 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, const Own
   if (excess <= 0 || late <= 0) return 0;
   const bool isWhole = gap.window->isWhole;
   Collected waits;
-  if (isWhole && tail.wait.time > 0) waits = collectedForWait(tail.wait.cause);
+  if (isWhole && tail.wait.time > 0) waits = collectedForTail(gap);
   const bool isCaused = waits.total() > 0;
   constexpr std::size_t kSync = causeIndex(BubbleClass::kSync);
   constexpr std::size_t kUnknown = causeIndex(BubbleClass::kUnknown);

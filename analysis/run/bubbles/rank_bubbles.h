@@ -72,6 +72,8 @@ class RankBubbles {
                         Nanoseconds& sync);
   Collected collectedFor(const Gap& gap, Id endedBy);
   Collected collectedForWait(Id job);
+  Collected collectedForTail(const Gap& gap);
+  Nanoseconds addLateOpening(const Gap& gap, const WaitPath& path, Collected& collected) const;
   void addShortness(const Gap& gap, Id after, Collected& collected) const;
   Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   Id userOf(Id message) const;

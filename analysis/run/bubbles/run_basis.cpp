@@ -84,6 +84,9 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& p
       const bool isLater = window.lastCompute == JobGraph::kNone ||
                            graph.node(window.lastCompute).end < graph.node(id).end;
       if (isLater) window.lastCompute = id;
+      const bool isSooner = window.firstCompute == JobGraph::kNone ||
+                            graph.node(id).begin < graph.node(window.firstCompute).begin;
+      if (isSooner) window.firstCompute = id;
     }
     window.tail = tailOf(graph, paths, window.lastCompute, window.last, window.span.end);
   }
@@ -98,6 +101,22 @@ BindingPaths::StepBegins stepBeginsOf(const RunSummary& summary) {
   BindingPaths::StepBegins begins;
   for (const StepSummary& step : summary.steps) begins[{step.replica, step.step}] = step.begin;
   return begins;
+}
+
+/// Sets when the pipeline of a path's job could have begun its step, which `opening` did.
+void setOpening(const JobGraph& graph, const BindingPaths& paths, Id opening, WaitPath& path) {
+  if (opening == JobGraph::kNone) return;
+  // What it loads before does not keep it from beginning: that is late by it.
+  const JobGraph::Rank& rank = graph.ranks()[graph.node(opening).rank];
+  Id first = opening;
+  while (first > rank.first &&
+         (loadsData(graph.node(first - 1).kind) || graph.node(first - 1).kind == JobKind::kLr)) {
+    --first;
+  }
+  const Id before = paths.waitedFor(first);
+  path.opening = opening;
+  if (before != JobGraph::kNone) path.couldOpen = graph.node(before).end;
+  path.loads = paths.loadsBefore(opening);
 }
 
 /// The replicas whose pipelines are asynchronous.
@@ -365,9 +384,30 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
   for (PipelineBasis& pipeline : pipelines_) {
     for (BubbleWindow& window : pipeline.windows) {
       window.ownLength = pipeline.planned->ownLength(window.index);
-      const Id job = window.tail.wait.cause;
-      if (job == JobGraph::kNone || waitPaths_.contains(job)) continue;
-      waitPaths_.emplace(job, waitPathOf(graph, paths_, job));
+    }
+  }
+  addWaitPaths();
+}
+
+void RunBasis::addWaitPaths() {
+  std::map<std::pair<int, std::int32_t>, Id> openings;  // by replica and step
+  for (const PipelineBasis& pipeline : pipelines_) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      openings[{pipeline.replica, window.step}] = window.firstCompute;
+    }
+  }
+  const auto add = [&](Id job) {
+    if (job == JobGraph::kNone || waitPaths_.contains(job)) return;
+    WaitPath& path = waitPaths_.emplace(job, waitPathOf(graph_, paths_, job)).first->second;
+    const JobGraph::Node& node = graph_.node(job);
+    const auto opening = openings.find({graph_.ranks()[node.rank].replica, node.step});
+    if (opening != openings.end()) setOpening(graph_, paths_, opening->second, path);
+  };
+  for (const PipelineBasis& pipeline : pipelines_) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      if (window.tail.wait.cause == JobGraph::kNone) continue;
+      add(window.tail.wait.cause);
+      add(window.lastCompute);
     }
   }
 }

@@ -54,15 +54,16 @@ class PlannedIdle {
 struct BubbleWindow {
   Interval span;
   std::int32_t step = 0;
-  std::size_t index = 0;                       ///< of the step in StepJobs
-  JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
-  JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
-  StepTail tail;                               ///< from the one's end to the other's
-  bool isWhole = true;                         ///< false: jobs of the step are missing
-  bool isWholeRun = false;                     ///< as of StepWindow
-  bool lacksRanks = false;                     ///< jobs need data of ranks that are missing
-  bool hasPlan = true;                         ///< false: nobody knows the schedule's own share
-  Nanoseconds ownLength = 0;                   ///< PlannedIdle::ownLength()
+  std::size_t index = 0;                        ///< of the step in StepJobs
+  JobGraph::Id firstCompute = JobGraph::kNone;  ///< the compute job that began first
+  JobGraph::Id lastCompute = JobGraph::kNone;   ///< the one that ended last
+  JobGraph::Id last = JobGraph::kNone;          ///< the compute job or optimizer that did
+  StepTail tail;                                ///< from the one's end to the other's
+  bool isWhole = true;                          ///< false: jobs of the step are missing
+  bool isWholeRun = false;                      ///< as of StepWindow
+  bool lacksRanks = false;                      ///< jobs need data of ranks that are missing
+  bool hasPlan = true;                          ///< false: nobody knows the schedule's own share
+  Nanoseconds ownLength = 0;                    ///< PlannedIdle::ownLength()
 };
 
 /// A pipeline as the analyses need it.
@@ -99,10 +100,13 @@ class RunBasis {
   const MedianDurations& times() const { return times_; }
   const BindingPaths& paths() const { return paths_; }
   const std::vector<PipelineBasis>& pipelines() const { return pipelines_; }
-  /// That of a job which the tail of a window waits for. Not after freeTables().
+  /// That of a job which the tail of a window waits for, or of the last compute job of such a
+  /// window. Not after freeTables().
   const WaitPath& waitPath(JobGraph::Id job) const { return waitPaths_.at(job); }
 
  private:
+  void addWaitPaths();
+
   const JobGraph& graph_;
   MedianDurations times_;
   BindingPaths paths_;

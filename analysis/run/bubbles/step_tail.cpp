@@ -48,11 +48,15 @@ WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::
   WaitPath path;
   int nodes = 0;
   JobGraph::Id last = job;
+  bool isOfStep = true;
   for (JobGraph::Id at = job; at != JobGraph::kNone; at = paths.predecessor(at)) {
     last = at;
-    if (++nodes > kMostNodes) return {.isWhole = false};
-    path.collected.add(paths.of(at));
+    if (++nodes > kMostNodes) return {.isWhole = false, .ofStep = path.ofStep};
     const JobGraph::Node& node = graph.node(at);
+    const Collected own = paths.of(at);
+    path.collected.add(own);
+    isOfStep = isOfStep && !node.isCollective && node.step == graph.node(job).step;
+    if (isOfStep) path.ofStep.add(own);
     if (!node.isMessage && !node.isCollective) path.ranks.push_back(node.rank);
   }
   // Where ranks meet inside jobs, they wait for one of another pipeline since before its step

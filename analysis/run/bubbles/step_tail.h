@@ -44,6 +44,12 @@ struct WaitPath {
   Collected collected;
   std::vector<std::uint32_t> ranks;  ///< of its jobs, ascending
   bool isWhole = true;               ///< false: it is longer, each rank has to follow it
+  Collected ofStep;                  ///< of its nodes from the last one back to its step's begin
+  JobGraph::Id opening = JobGraph::kNone;  ///< the first compute job of its pipeline's step
+  /// When the rank of `opening` was done with what it had to do before; kNsMin: nobody knows, as in
+  /// the first step of a run.
+  Nanoseconds couldOpen = kNsMin;
+  Collected loads;  ///< what it loaded since then
 };
 WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id job);
 

@@ -391,7 +391,7 @@ class ClockTable {
 
  private:
   std::vector<ClockHost> hostsOf(const Timeline& timeline) const {
-    return isRankClock_ ? clockRanksOf(timeline) : clockHostsOf(timeline);
+    return isRankClock_ ? clockRanksOf(timeline, threads_) : clockHostsOf(timeline, threads_);
   }
 
   std::vector<HostAlignment> bounded(const std::vector<char>& isDisproved) {

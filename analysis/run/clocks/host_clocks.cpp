@@ -94,10 +94,10 @@ std::string Crossing::text() const {
   return what + " from rank " + std::to_string(sender) + " to rank " + std::to_string(receiver);
 }
 
-std::vector<ClockHost> clockHostsOf(const Timeline& timeline) {
+std::vector<ClockHost> clockHostsOf(const Timeline& timeline, int threads) {
   std::vector<ClockHost> hosts;
   std::map<std::string, std::size_t> places;
-  for (const auto& [rank, span] : spansOfRanks(timeline)) {
+  for (const auto& [rank, span] : spansOfRanks(timeline, threads)) {
     const auto info = timeline.ranks.find(rank);
     const std::string name = info == timeline.ranks.end() ? "" : info->second.host;
     const auto place = name.empty() ? places.end() : places.find(name);
@@ -114,9 +114,9 @@ std::vector<ClockHost> clockHostsOf(const Timeline& timeline) {
   return hosts;
 }
 
-std::vector<ClockHost> clockRanksOf(const Timeline& timeline) {
+std::vector<ClockHost> clockRanksOf(const Timeline& timeline, int threads) {
   std::vector<ClockHost> ranks;
-  for (const auto& [rank, span] : spansOfRanks(timeline)) {
+  for (const auto& [rank, span] : spansOfRanks(timeline, threads)) {
     ranks.push_back({"", {rank}, span});
   }
   return ranks;

@@ -22,9 +22,9 @@ struct ClockHost {
 
 /// The hosts of the ranks that have events, in the order of their lowest ranks. So the first is the
 /// one whose clock the others are converted to.
-std::vector<ClockHost> clockHostsOf(const Timeline& timeline);
+std::vector<ClockHost> clockHostsOf(const Timeline& timeline, int threads = 1);
 /// The same with a clock for each rank, whatever the logs say of hosts.
-std::vector<ClockHost> clockRanksOf(const Timeline& timeline);
+std::vector<ClockHost> clockRanksOf(const Timeline& timeline, int threads = 1);
 
 /// Something that cannot have ended on one host before it began on another: a message, a
 /// collective, or data between two jobs (jobCrossings()).

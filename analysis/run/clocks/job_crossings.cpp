@@ -1,9 +1,11 @@
 #include "analysis/run/clocks/job_crossings.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/run/clocks/move_times.h"
@@ -88,25 +90,26 @@ Nanoseconds earlyBy(const Crossing& crossing) {
 
 std::vector<Crossing> jobCrossings(const Timeline& timeline, const std::vector<ClockHost>& hosts,
                                    std::size_t mostJobs, int threads) {
-  std::map<int, std::size_t> hostOf;
+  std::unordered_map<int, std::size_t> hostOf;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     for (const int rank : hosts[i].ranks) hostOf[rank] = i;
   }
   std::vector<Crossing> crossings;
   if (hosts.size() < 2) return crossings;
   const std::vector<JobOfRank> jobs = jobsByKey(timeline, mostJobs, threads);
+  // Keys that are all moved by one stage keep their order: so does what is looked for.
+  std::array from = {jobs.begin(), jobs.begin()};  // of backwards, of forwards
   for (const JobOfRank& used : jobs) {
     DataKey source = used.key;
     source.stage += source.isForward ? -1 : 1;
-    const auto made =
-        std::lower_bound(jobs.begin(), jobs.end(), source,
-                         [](const JobOfRank& a, const DataKey& key) { return a.key < key; });
+    auto& made = from[source.isForward ? 1 : 0];
+    while (made != jobs.end() && made->key < source) ++made;
     if (made == jobs.end() || made->key != source || made->rank == used.rank) continue;
-    const auto from = hostOf.find(made->rank);
-    const auto to = hostOf.find(used.rank);
-    if (from == hostOf.end() || to == hostOf.end() || from->second == to->second) continue;
-    crossings.push_back({.from = from->second,
-                         .to = to->second,
+    const auto maker = hostOf.find(made->rank);
+    const auto user = hostOf.find(used.rank);
+    if (maker == hostOf.end() || user == hostOf.end() || maker->second == user->second) continue;
+    crossings.push_back({.from = maker->second,
+                         .to = user->second,
                          .sent = made->job->end,
                          .received = used.job->begin,
                          .sender = made->rank,
@@ -143,7 +146,7 @@ PlainlyApart plainlyApart(const Timeline& timeline, int threads) {
   std::erase_if(pairs, [&](const auto& each) { return !isPlain(each.second); });
   PlainlyApart apart;
   if (pairs.empty()) return apart;
-  const std::map<int, Timeline::Span> spans = spansOfRanks(timeline);
+  const std::map<int, Timeline::Span> spans = spansOfRanks(timeline, threads);
   for (const auto& [pair, seen] : pairs) {
     const ClockHost& maker = ranks[pair.first];
     const ClockHost& user = ranks[pair.second];

@@ -1,6 +1,9 @@
 #include "analysis/run/clocks/move_times.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -77,21 +80,25 @@ Nanoseconds RankClock::toRankZero(Nanoseconds time) const {
   return clamped(Wide{time} + before.offset + floorDivide(rise * passed, run));
 }
 
-std::map<int, Timeline::Span> spansOfRanks(const Timeline& timeline) {
+std::map<int, Timeline::Span> spansOfRanks(const Timeline& timeline, int threads) {
+  std::vector<Timeline::Span> ofTracks(timeline.tracks.size(), {kNsMax, kNsMin});
+  inParallel(threads, ofTracks.size(), [&](std::size_t t) {
+    Timeline::Span span = ofTracks[t];
+    for (const Event& event : timeline.tracks[t].events) {
+      span.begin = std::min(span.begin, event.begin);
+      span.end = std::max(span.end, event.end);
+    }
+    ofTracks[t] = span;
+  });
   std::map<int, Timeline::Span> spans;
   const auto add = [&](int rank, Nanoseconds begin, Nanoseconds end) {
     const auto [span, isNew] = spans.try_emplace(rank, Timeline::Span{begin, end});
     span->second.begin = std::min(span->second.begin, begin);
     span->second.end = std::max(span->second.end, end);
   };
-  for (const Track& track : timeline.tracks) {
-    if (track.events.empty()) continue;
-    Timeline::Span span{kNsMax, kNsMin};
-    for (const Event& event : track.events) {
-      span.begin = std::min(span.begin, event.begin);
-      span.end = std::max(span.end, event.end);
-    }
-    add(track.rank, span.begin, span.end);
+  for (std::size_t t = 0; t < ofTracks.size(); ++t) {
+    const Track& track = timeline.tracks[t];
+    if (!track.events.empty()) add(track.rank, ofTracks[t].begin, ofTracks[t].end);
   }
   for (const CounterSeries& series : timeline.counters) {
     for (const CounterSample& sample : series.samples) add(series.rank, sample.time, sample.time);

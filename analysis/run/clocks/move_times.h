@@ -42,6 +42,6 @@ using RankClocks = std::map<int, RankClock>;
 bool moveTimes(Timeline& timeline, const RankClocks& clocks);
 
 /// The first and the last instant of each rank.
-std::map<int, Timeline::Span> spansOfRanks(const Timeline& timeline);
+std::map<int, Timeline::Span> spansOfRanks(const Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #include "analysis/run/graph/job_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <string>
@@ -266,6 +267,8 @@ std::vector<JobGraph::ClocksApart> JobGraphBuilder::clocksApartFrom(std::uint32_
   constexpr std::int64_t kLeastShare = 50;  // one in 50
   const JobGraph::Rank& rank = graph_.ranks_[r];
   std::map<std::uint32_t, JobGraph::ClocksApart> makers;
+  // Forwards mostly need one rank's data, and backwards another's.
+  std::array<std::pair<std::uint32_t, JobGraph::ClocksApart*>, 2> latest{};
   for (Id id = rank.first; id < rank.end; ++id) {
     const JobGraph::Node& used = graph_.nodes_[id];
     if (!isCompute(used.kind) || used.kind == JobKind::kRecompute) continue;
@@ -276,7 +279,12 @@ std::vector<JobGraph::ClocksApart> JobGraphBuilder::clocksApartFrom(std::uint32_
       const JobGraph::Node& made = graph_.nodes_[maker];
       if (!isCompute(made.kind) || made.event->microBatch == kNotGiven) continue;
       const JobGraph::Rank& other = graph_.ranks_[made.rank];
-      JobGraph::ClocksApart& apart = makers[made.rank];
+      auto& [latestMaker, latestApart] = latest[used.kind == JobKind::kForward ? 0 : 1];
+      if (latestApart == nullptr || latestMaker != made.rank) {
+        latestMaker = made.rank;
+        latestApart = &makers[made.rank];
+      }
+      JobGraph::ClocksApart& apart = *latestApart;
       ++apart.all;
       const Nanoseconds since = isInPieces(made) ? made.begin : made.end;
       const Nanoseconds until = isInPieces(used) ? used.end : used.begin;

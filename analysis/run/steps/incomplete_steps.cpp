@@ -25,6 +25,22 @@ std::int64_t usualCount(std::vector<std::int64_t> counts) {
   return 2 * same + 1 >= static_cast<std::ptrdiff_t>(counts.size()) ? median : 0;
 }
 
+/// By how many steps the optimizers of a rank lie apart, of its `counts` of them by step. 1: each
+/// step has one, or they follow no rule.
+int stepsOfOptimizer(const std::vector<std::int64_t>& counts) {
+  std::vector<std::size_t> with;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) with.push_back(i);
+  }
+  if (with.size() < 2) return 1;
+  const std::size_t every = with[1] - with[0];
+  for (std::size_t i = 1; i < with.size(); ++i) {
+    if (with[i] - with[i - 1] != every) return 1;
+  }
+  const bool isWhole = with.front() < every && counts.size() - with.back() <= every;
+  return isWhole ? static_cast<int>(every) : 1;
+}
+
 struct JobCounts {
   std::int64_t compute = 0;
   std::int64_t optimizer = 0;
@@ -120,8 +136,29 @@ std::vector<std::int32_t> stepsOf(const std::vector<StepCounts>& ranks) {
   return steps;
 }
 
+/// The same where it holds for all ranks.
+int stepsOfOptimizer(const Timeline& timeline, const Topology& topology, int threads) {
+  const Phase phase = countedPhaseOf(timeline);
+  std::vector<int> ranks;
+  for (const auto& [replica, ofIt] : topology.replicas()) {
+    ranks.insert(ranks.end(), ofIt.begin(), ofIt.end());
+  }
+  // Of most runs the first rank says that each step has one.
+  const auto of = [&](int rank) {
+    return stepsOfOptimizer(countsOf(countSteps(timeline, rank, phase), &JobCounts::optimizer));
+  };
+  if (ranks.empty()) return 1;
+  const int every = of(ranks.front());
+  if (every == 1) return 1;
+  std::vector<int> others(ranks.size());
+  inParallel(threads, ranks.size(), [&](std::size_t i) { others[i] = of(ranks[i]); });
+  const bool isAlike = std::all_of(others.begin(), others.end(), [&](int n) { return n == every; });
+  return isAlike ? every : 1;
+}
+
+/// `inEach`: whether each step is to have an optimizer.
 void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, Phase phase, int threads,
-                  std::map<std::int32_t, Lack>& lacks) {
+                  bool inEach, std::map<std::int32_t, Lack>& lacks) {
   std::vector<StepCounts> byRank(ranks.size());
   inParallel(threads, ranks.size(),
              [&](std::size_t i) { byRank[i] = countSteps(timeline, ranks[i], phase); });
@@ -133,7 +170,7 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, Phase
     if (counts.empty()) continue;
     const std::int32_t latest = counts.back().first;
     const std::int64_t least = leastCompute(countsOf(counts, &JobCounts::compute));
-    const std::int64_t optimizer = usualCount(countsOf(counts, &JobCounts::optimizer));
+    const std::int64_t optimizer = inEach ? usualCount(countsOf(counts, &JobCounts::optimizer)) : 0;
     if (least > 0) addMissing(counts, steps);
     for (const auto& [step, count] : counts) {
       const bool peersCompute = std::binary_search(steps.begin(), steps.end(), step);
@@ -155,8 +192,9 @@ std::map<std::int32_t, Lack> lacksOf(const Timeline& timeline, const Topology& t
                                      int threads) {
   std::map<std::int32_t, Lack> lacks;
   const Phase phase = countedPhaseOf(timeline);
+  const bool inEach = stepsOfOptimizer(timeline, topology, threads) == 1;
   for (const auto& [replica, ranks] : topology.replicas()) {
-    collectLacks(timeline, ranks, phase, threads, lacks);
+    collectLacks(timeline, ranks, phase, threads, inEach, lacks);
   }
   return lacks;
 }
@@ -209,6 +247,15 @@ std::int64_t leastCompute(std::vector<std::int64_t> counts) {
 
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics) {
+  if (const int every = stepsOfOptimizer(timeline, topology, threads); every > 1) {
+    diagnostics.add(
+        {.severity = Severity::kNote,
+         .message = "one of " + std::to_string(every) +
+                    " steps has an optimizer: where gradients of several calls of a schedule are "
+                    "added up, each call counts as a step here",
+         .advice = "call pipetrace.step() after each optimizer, so that its calls are one step "
+                   "(docs/python-recording.md)"});
+  }
   const std::map<std::int32_t, Lack> lacks = lacksOf(timeline, topology, threads);
   constexpr std::size_t kMostTold = 4;
   const std::vector<LackingSteps> groups = groupsOf(lacks);

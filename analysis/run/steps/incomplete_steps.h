@@ -18,7 +18,8 @@ std::int64_t leastCompute(std::vector<std::int64_t> counts);
 /// Warns of steps in which a rank has fewer compute jobs or optimizers than usual. Steps in which
 /// the same rank is the first to lack some share one warning; there are at most five warnings.
 ///
-/// Usual are leastCompute() compute jobs. For optimizers it is the same median, counts of 0 too.
+/// Usual are leastCompute() compute jobs. For optimizers it is the same median, counts of 0 too,
+/// and none where they come in every few steps: a note says that gradients are added up.
 /// Only steps of the phase that counts are (countedPhaseOf()): an evaluation may end with
 /// a smaller batch. Needs the steps that completeTimeline() gives. Uses that many threads.
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,

@@ -82,6 +82,21 @@ TEST(IncompleteSteps, AMissingOptimizerIsReported) {
               ElementsAre(HasSubstr("step 2 is incomplete (rank 1 has no optimizer)")));
 }
 
+TEST(IncompleteSteps, OptimizersInEveryFewStepsAreSaidToAddUpGradients) {
+  for (const int every : {2, 3}) {
+    Timeline timeline = run(7);
+    for (Track& track : timeline.tracks) {
+      std::erase_if(track.events, [&](const Event& event) {
+        return event.kind == JobKind::kOptimizer && event.step % every != every - 1;
+      });
+    }
+    EXPECT_THAT(
+        warningsOf(timeline),
+        ElementsAre(AllOf(HasSubstr("one of " + std::to_string(every) + " steps has an optimizer"),
+                          HasSubstr("call pipetrace.step() after each optimizer"))));
+  }
+}
+
 TEST(IncompleteSteps, OtherRanksThatLackJobsAreCounted) {
   Timeline timeline = run(3);
   stopEarly(timeline, 0, 4);

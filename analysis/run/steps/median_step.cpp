@@ -1,6 +1,7 @@
 #include "analysis/run/steps/median_step.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -53,6 +54,38 @@ MedianStep medianOfThose(std::vector<StepWindow> steps) {
   return result;
 }
 
+/// A step of all pipelines.
+struct WholeStep {
+  Nanoseconds begin = kNsMax;
+  Nanoseconds end = kNsMin;   // of the windows
+  Nanoseconds next = kNsMax;  // where the next step begins; kNsMax: none follows
+};
+
+template <typename Steps>
+MeanStep meanOfCounted(const Steps& steps, Phase phase, const CountedSteps& counted) {
+  std::map<std::int32_t, WholeStep> whole;
+  for (const StepWindow& step : steps) {
+    if (step.phase != phase || !counted.contains(step.step)) continue;
+    WholeStep& all = whole[step.step];
+    all.begin = std::min(all.begin, step.begin);
+    all.end = std::max(all.end, step.windowEnd);
+    const bool isFollowed = step.isFollowed && !step.isWholeRun;
+    if (isFollowed) all.next = std::min(all.next, step.begin + step.wall());
+  }
+  MeanStep mean;
+  double walls = 0;
+  double followed = 0;
+  for (const auto& [number, step] : whole) {
+    mean.window += static_cast<double>(std::min(step.end, step.next) - step.begin);
+    if (step.next == kNsMax) continue;
+    walls += static_cast<double>(step.next - step.begin);
+    ++followed;
+  }
+  if (!whole.empty()) mean.window /= static_cast<double>(whole.size());
+  if (followed > 0) mean.wall = walls / followed;
+  return mean;
+}
+
 template <typename Steps>
 MedianStep medianOfCounted(const Steps& steps, Phase phase, const CountedSteps& counted) {
   const CountedSteps whole = counted.wholeOnes();
@@ -72,6 +105,15 @@ MedianStep medianStepOf(const RunSummary& run, const CountedSteps& counted) {
 MedianStep medianStepOf(const Timeline& timeline, const Topology& topology,
                         const CountedSteps& counted) {
   return medianOfCounted(stepWindows(timeline, topology), countedPhaseOf(timeline), counted);
+}
+
+MeanStep meanStepOf(const RunSummary& run, const CountedSteps& counted) {
+  return meanOfCounted(run.steps, run.phase, counted);
+}
+
+MeanStep meanStepOf(const Timeline& timeline, const Topology& topology,
+                    const CountedSteps& counted) {
+  return meanOfCounted(stepWindows(timeline, topology), countedPhaseOf(timeline), counted);
 }
 
 }  // namespace pipetrace

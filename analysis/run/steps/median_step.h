@@ -45,4 +45,22 @@ MedianStep medianStepOf(const RunSummary& run, const CountedSteps& counted);
 MedianStep medianStepOf(const Timeline& timeline, const Topology& topology,
                         const CountedSteps& counted);
 
+/// How long a step takes in the mean over those that count, with all pipelines together: from the
+/// first begin in any of them to the last end of a window in any. Predictions are compared by it,
+/// as parts of a mean add up. ns.
+struct MeanStep {
+  double window = 0;  ///< 0: no step counts
+  /// From its first begin to that of the next step, of those that are followed by another; empty:
+  /// none is.
+  std::optional<double> wall;
+
+  /// The wall time where MedianStep::hasPauses() says so, else the window.
+  double paid(bool isOfWall) const { return isOfWall ? wall.value_or(window) : window; }
+};
+
+MeanStep meanStepOf(const RunSummary& run, const CountedSteps& counted);
+/// The same of the phase that counts in a completed timeline.
+MeanStep meanStepOf(const Timeline& timeline, const Topology& topology,
+                    const CountedSteps& counted);
+
 }  // namespace pipetrace

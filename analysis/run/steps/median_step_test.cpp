@@ -49,6 +49,19 @@ TEST(MedianStep, HasTheWallTimeFromBeginToBegin) {
       << "of 10 and 20: steps run into each other";
 }
 
+// Pipeline 1 begins each step 30 later than pipeline 0, whose steps are as long as those of both.
+TEST(MeanStep, IsOfAllPipelinesTogether) {
+  RunSummary run = runOf({{0, 99}, {100, 199}, {210, 319}}, 2);
+  for (StepWindow& step : run.steps) {
+    if (step.replica == 1) step.begin += 30;
+  }
+  const MeanStep mean = meanStepOf(run, {});
+  EXPECT_DOUBLE_EQ(mean.window, (100 + 100 + 110) / 3.0) << "rank 1 ends 1 later";
+  ASSERT_TRUE(mean.wall);
+  EXPECT_DOUBLE_EQ(*mean.wall, (100 + 110) / 2.0);
+  EXPECT_EQ(meanStepOf(runOf({{0, 10}}), {}).wall, std::nullopt);
+}
+
 // One pipeline loads data before each step, for 30 of 100, in which the other has begun to wait.
 TEST(MedianStep, IsPaidAsWallTimeWhereOnePipelineLoadsDataWhileAnotherWaits) {
   RunSummary run = runOf({{0, 99}, {100, 199}, {200, 299}}, 2);

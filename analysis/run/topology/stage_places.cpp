@@ -37,9 +37,9 @@ struct Layout {
   }
 };
 
-class StagePlaces {
+class PlacesByStages {
  public:
-  StagePlaces(Timeline& timeline, Diagnostics& diagnostics)
+  PlacesByStages(Timeline& timeline, Diagnostics& diagnostics)
       : timeline_(timeline), diagnostics_(diagnostics) {}
 
   void place() {
@@ -55,17 +55,22 @@ class StagePlaces {
   /// Returns whether all ranks with compute jobs name their stages, and nothing says their places.
   bool readFacts() {
     for (const Track& track : timeline_.tracks) {
+      const auto computes = [](const Event& event) { return isCompute(event.kind); };
+      if (std::none_of(track.events.begin(), track.events.end(), computes)) continue;
+      const RankInfo& info = timeline_.ranks.at(track.rank);
+      if (info.dataParallelIndex || info.numStages || !info.ranksOfStage.empty()) return false;
+    }
+    for (const Track& track : timeline_.tracks) {
+      std::int32_t last = kNotGiven;
       for (const Event& event : track.events) {
         if (!isCompute(event.kind)) continue;
         if (event.stage == kNotGiven) return false;
+        if (event.stage == last) continue;
+        last = event.stage;
         RankFacts& facts = facts_[track.rank];
         facts.stages.insert(event.stage);
         facts.highest = std::max(facts.highest, event.stage);
       }
-    }
-    for (const auto& [rank, facts] : facts_) {
-      const RankInfo& info = timeline_.ranks.at(rank);
-      if (info.dataParallelIndex || info.numStages || !info.ranksOfStage.empty()) return false;
     }
     for (const Track& track : timeline_.tracks) {
       const auto found = facts_.find(track.rank);
@@ -219,7 +224,7 @@ class StagePlaces {
 }  // namespace
 
 void placeByStages(Timeline& timeline, Diagnostics& diagnostics) {
-  StagePlaces(timeline, diagnostics).place();
+  PlacesByStages(timeline, diagnostics).place();
 }
 
 }  // namespace pipetrace

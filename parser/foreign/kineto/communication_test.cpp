@@ -49,7 +49,7 @@ TEST(KinetoCommunication, CallAroundTheLaunchOfAKernelGivesItsPeerAndBytes) {
   ASSERT_THAT(sends, SizeIs(1));
   EXPECT_EQ(sends[0].peer, 2);
   EXPECT_EQ(bytesOf(r, sends[0]), 2048);
-  EXPECT_THAT(r.events(1, "thread 20"), IsEmpty());
+  EXPECT_THAT(r.events(1, "stream 20"), IsEmpty());
 }
 
 TEST(KinetoCommunication, ArgumentsOfTheKernelItselfCountAsThoseOfItsCall) {
@@ -169,9 +169,9 @@ TEST(KinetoCommunication, CollectivesLeaveAStreamThatComputesAndStayOnTheirOwn) 
   const test::Reading r = readKineto(trace);
   ASSERT_THAT(r.events(1, "nccl"), SizeIs(1));
   EXPECT_EQ(r.events(1, "nccl")[0].kind, JobKind::kAllReduce);
-  EXPECT_THAT(r.events(1, "thread 7"), SizeIs(1));
-  ASSERT_THAT(r.events(1, "thread 20"), SizeIs(1));
-  EXPECT_EQ(r.events(1, "thread 20")[0].kind, JobKind::kAllGather);
+  EXPECT_THAT(r.events(1, "stream 7"), SizeIs(1));
+  ASSERT_THAT(r.events(1, "stream 20"), SizeIs(1));
+  EXPECT_EQ(r.events(1, "stream 20")[0].kind, JobKind::kAllGather);
 }
 
 /// The arguments of a call for one message, as PyTorch writes them.
@@ -189,7 +189,7 @@ TEST(KinetoCommunication, KernelThatSendsAndReceivesWithoutCallsHasNoDirection) 
   const test::Reading r = readKineto(trace);
   EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
   EXPECT_THAT(r.events(1, kRecvLane), IsEmpty());
-  EXPECT_THAT(r.events(1, "thread 20"), SizeIs(1));
+  EXPECT_THAT(r.events(1, "stream 20"), SizeIs(1));
 }
 
 /// 1F1B's steady state: sends the output of forward 3, receives the gradient of backward 2.
@@ -218,7 +218,7 @@ TEST(KinetoCommunication, KernelOfAGroupIsItsSendAndItsReceive) {
   EXPECT_EQ(received.kind, JobKind::kRecvBackward);
   EXPECT_EQ(received.microBatch, 2);
   EXPECT_EQ(received.peer, 2);
-  EXPECT_THAT(r.events(1, "thread 20"), IsEmpty());
+  EXPECT_THAT(r.events(1, "stream 20"), IsEmpty());
 }
 
 TEST(KinetoCommunication, MessagesOfAGroupToOnePeerAreOneOfTheirBytes) {
@@ -414,7 +414,7 @@ KinetoText forwardWith(const std::string& arguments, const std::string& kernel =
 
 std::string groupInForward(const std::string& arguments) {
   const test::Reading r = readKineto(forwardWith(arguments));
-  return groupOf(r, r.events(1, "thread 20").at(0));
+  return groupOf(r, r.events(1, "stream 20").at(0));
 }
 
 constexpr const char* kRanks = R"(,"Process Group Ranks":"[1, 3]")";
@@ -458,7 +458,7 @@ TEST(KinetoGroupsOfCollectives, TheCallAroundTheLaunchNamesTheRanksToo) {
       .launch(2, {.begin = 14, .length = 2})
       .kernel(2, {.stream = 20, .begin = 120, .length = 5}, kAllReduce);
   const test::Reading r = readKineto(trace);
-  EXPECT_EQ(groupOf(r, r.events(1, "thread 20").at(0)), "1 3; -; 4");
+  EXPECT_EQ(groupOf(r, r.events(1, "stream 20").at(0)), "1 3; -; 4");
 }
 
 std::string argumentOf(const test::Reading& r, const Event& event, std::string_view key) {
@@ -485,7 +485,7 @@ TEST(KinetoGroupsOfCollectives, AnAllToAllThatSendsNothingToAMemberDoesNotWaitFo
         readKineto(forwardWith(R"(,"Collective name":"all_to_allv","Seq":3,"In split size":")" +
                                    in + R"(","Out split size":")" + out + "\"" + kContextGroup,
                                kSendRecv));
-    const Event& exchange = r.events(1, "thread 20").at(0);
+    const Event& exchange = r.events(1, "stream 20").at(0);
     EXPECT_EQ(exchange.kind, JobKind::kAllToAll);
     return partnersOf(r, exchange);
   };
@@ -509,7 +509,7 @@ TEST(KinetoGroupsOfCollectives, AGroupOfMessagesAroundARingIsAnExchangeWithBothN
       .launch(2, {.begin = 16, .length = 2})
       .kernel(2, {.stream = 20, .begin = 104, .length = 3}, kSendRecv);
   const test::Reading r = readKineto(trace);
-  const Event& exchange = r.events(1, "thread 20").at(0);
+  const Event& exchange = r.events(1, "stream 20").at(0);
   EXPECT_EQ(exchange.kind, JobKind::kAllToAll);
   EXPECT_EQ(partnersOf(r, exchange), "0 1 2 3; context-parallel; -; 0 2");
   EXPECT_EQ(bytesOf(r, exchange), 256);
@@ -529,8 +529,8 @@ TEST(KinetoGroupsOfCollectives, ASendAndAReceiveInsideAJobMeetOnePeerEach) {
   const auto argumentsOf = [&](const Event& event) {
     return partnersOf(r, event) + "; " + argumentOf(r, event, collective_arguments::kMessage);
   };
-  EXPECT_EQ(argumentsOf(r.events(1, "thread 22").at(0)), "0 1 2 3; context-parallel; -; 0; 1 0");
-  EXPECT_EQ(argumentsOf(r.events(1, "thread 23").at(0)), "0 1 2 3; context-parallel; -; 0; 0 1");
+  EXPECT_EQ(argumentsOf(r.events(1, "stream 22").at(0)), "0 1 2 3; context-parallel; -; 0; 1 0");
+  EXPECT_EQ(argumentsOf(r.events(1, "stream 23").at(0)), "0 1 2 3; context-parallel; -; 0; 0 1");
 }
 
 TEST(KinetoGroupsOfCollectives, ALongListOfRanksIsThatOfTheFile) {
@@ -538,7 +538,7 @@ TEST(KinetoGroupsOfCollectives, ALongListOfRanksIsThatOfTheFile) {
       forwardWith(R"(,"Process Group Name":"9","Process Group Ranks":"[1, 2, ..., 5]")");
   trace.rank(1, 8, configOf("9", "mesh_ep", "1, 2, 3, 4, 5"));
   const test::Reading r = readKineto(trace);
-  EXPECT_EQ(groupOf(r, r.events(1, "thread 20").at(0)), "1 2 3 4 5; 9; -");
+  EXPECT_EQ(groupOf(r, r.events(1, "stream 20").at(0)), "1 2 3 4 5; 9; -");
 }
 
 TEST(KinetoGroupsOfCollectives, NobodyMeetsInAGroupOfOneOrInOneWithoutAList) {
@@ -558,9 +558,9 @@ TEST(KinetoGroupsOfCollectives, ThoseOfNoComputeJobNameTheirMembersAlone) {
       .launch(4, {.begin = 45, .length = 2})
       .kernel(4, {.stream = 20, .begin = 150, .length = 5}, kAllReduce, kRanks);
   const test::Reading r = readKineto(trace);
-  ASSERT_THAT(r.events(1, "thread 20"), SizeIs(2));
-  EXPECT_EQ(r.events(1, "thread 20")[1].job, r.events(1, kComputeLane).at(1).job);
-  for (const Event& each : r.events(1, "thread 20")) {
+  ASSERT_THAT(r.events(1, "stream 20"), SizeIs(2));
+  EXPECT_EQ(r.events(1, "stream 20")[1].job, r.events(1, kComputeLane).at(1).job);
+  for (const Event& each : r.events(1, "stream 20")) {
     EXPECT_EQ(groupOf(r, each), "-; -; -");
     EXPECT_EQ(argumentOf(r, each, "members"), "1 3") << "as in job logs: between jobs";
   }
@@ -571,14 +571,14 @@ TEST(KinetoGroupsOfCollectives, KernelsThatSendToAllRanksAreOfTheKindAllToAll) {
     const test::Reading r =
         readKineto(forwardWith(R"(,"Collective name":")" + name + "\"" + kRanks, kSendRecv));
     EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
-    ASSERT_THAT(r.events(1, "thread 20"), SizeIs(1));
-    EXPECT_EQ(r.events(1, "thread 20")[0].kind, JobKind::kAllToAll) << name;
-    EXPECT_EQ(groupOf(r, r.events(1, "thread 20")[0]), "1 3; -; -") << name;
+    ASSERT_THAT(r.events(1, "stream 20"), SizeIs(1));
+    EXPECT_EQ(r.events(1, "stream 20")[0].kind, JobKind::kAllToAll) << name;
+    EXPECT_EQ(groupOf(r, r.events(1, "stream 20")[0]), "1 3; -; -") << name;
   }
   const test::Reading other =
       readKineto(forwardWith(R"(,"Collective name":"scatter")" + std::string(kRanks), kSendRecv));
-  EXPECT_EQ(other.events(1, "thread 20").at(0).kind, JobKind::kKernel);
-  EXPECT_EQ(groupOf(other, other.events(1, "thread 20")[0]), "-; -; -");
+  EXPECT_EQ(other.events(1, "stream 20").at(0).kind, JobKind::kKernel);
+  EXPECT_EQ(groupOf(other, other.events(1, "stream 20")[0]), "-; -; -");
 }
 
 TEST(KinetoGroupsOfCollectives, ThoseOnTheStreamThatComputesNameTheirRanksOnTheLaneNccl) {
@@ -596,7 +596,7 @@ TEST(KinetoGroupsOfCollectives, AnArgumentOfAKernelThatIsCalledGroupRanksNamesNo
   trace.kernel(8, {.stream = 20, .begin = 120, .length = 5}, kAllReduce, R"(,"group_ranks":"1 3")")
       .kernel(9, {.stream = 20, .begin = 140, .length = 5}, kAllReduce, R"(,"group_ranks":5)");
   const test::Reading r = readKineto(trace);
-  EXPECT_THAT(r.events(1, "thread 20"), SizeIs(2));
+  EXPECT_THAT(r.events(1, "stream 20"), SizeIs(2));
   EXPECT_THAT(kinetoTimes(r.events(1, kComputeLane).at(0)), "100 to 110");
 }
 

@@ -59,7 +59,7 @@ TEST(KinetoDeviceTime, JobLastsFromTheFirstStartToTheLastEndOfItsWork) {
   EXPECT_EQ(argument(r, job, keys::kCommInside), "0");
   EXPECT_EQ(argument(r, job, keys::kTime), "");
 
-  const auto& work = r.events(0, "thread 7");
+  const auto& work = r.events(0, "stream 7");
   ASSERT_THAT(work, SizeIs(4));
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(work[i].job, job.job);
   EXPECT_EQ(work[3].job, kNotGiven);
@@ -128,7 +128,7 @@ TEST(KinetoDeviceTime, CommunicationIsNoPartOfAJobButExplainsItsIdleTime) {
   EXPECT_EQ(argument(r, job, device_arguments::kDeviceBusy), "20000");
   EXPECT_EQ(argument(r, job, device_arguments::kCommInside), "15000");
   EXPECT_EQ(argument(r, job, device_arguments::kKernels), "2");
-  EXPECT_EQ(r.events(0, "thread 20").at(0).kind, JobKind::kAllReduce);
+  EXPECT_EQ(r.events(0, "stream 20").at(0).kind, JobKind::kAllReduce);
 }
 
 TEST(KinetoDeviceTime, CopiesOnAStreamWithoutKernelsDoNotMoveTheEdgesOfAJob) {

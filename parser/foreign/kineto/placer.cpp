@@ -290,7 +290,9 @@ class KinetoPlacer {
       const ChromeProcess& process = *trace_.processes[lane.process].contents;
       lane.rank = rank_;
       lane.name = withoutBlanksAtEnd(lane.thread->name);
-      if (lane.name.empty()) lane.name = "thread " + toText(*lane.tid);
+      if (lane.name.empty()) {
+        lane.name = (words_.isDevice(lane) ? "stream " : "thread ") + toText(*lane.tid);
+      }
       if (!devices.contains(lane.process)) continue;
       if (info.device.empty()) info.device = process.labels;
       if (devices.size() > 1) lane.name = process.labels + " " + lane.name;

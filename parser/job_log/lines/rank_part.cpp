@@ -34,8 +34,8 @@ const char* adviceOf(const MissingEnd& end) {
   switch (end.ring) {
     case MissingEnd::Ring::kNone: return "jobs after its last line are missing";
     case MissingEnd::Ring::kRead:
-      return "the records that it had not written are read from its ring file; only jobs that were "
-             "open are missing";
+      return "the records that it had not written are read from its ring file; jobs that were open "
+             "are missing, and of a Python program on a CPU those of the step that it was in";
     case MissingEnd::Ring::kReadWithLosses:
       return "the records in its ring file are read; records that were lost before that are "
              "missing, and jobs that were open";

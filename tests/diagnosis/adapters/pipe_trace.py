@@ -246,8 +246,8 @@ class Answer:
             "severity": finding["severity"],
             "minor": finding["minor"],
         }
-        if "predicted_mean_step_ns" in evidence and self.mean(self.of):
-            self.predict(said, evidence["predicted_mean_step_ns"], self.mean(self.of), self.of)
+        if "predicted_mean_step_ns" in evidence and self.mean_paid():
+            self.predict(said, evidence["predicted_mean_step_ns"], self.mean_paid(), self.of)
         elif "predicted_step_ns" in evidence:
             self.predict(said, evidence["predicted_step_ns"], self.paid(), self.of)
         self.findings.append(said)
@@ -294,6 +294,9 @@ class Answer:
     def paid(self):
         return self.advice.get("step_wall_ns") or self.advice.get("step_ns")
 
+    def mean_paid(self):
+        return self.advice.get("mean_step_ns") or self.mean(self.of)
+
     def add_advice(self):
         for each in self.advice.get("advice", ()):
             kind = ADVICE.get(each["kind"])
@@ -314,8 +317,8 @@ class Answer:
                 same = [said]
                 self.findings.append(said)
             if "predicted_step_ns" not in same[0] and each["kind"] not in NOT_GONE:
-                if each.get("mean_step_ns") and self.mean(self.of):
-                    self.predict(same[0], each["mean_step_ns"], self.mean(self.of), self.of)
+                if each.get("mean_step_ns") and self.mean_paid():
+                    self.predict(same[0], each["mean_step_ns"], self.mean_paid(), self.of)
                 else:
                     self.predict(same[0], each["step_ns"], self.paid(), self.of, error)
 
@@ -361,10 +364,10 @@ def ask_what_if(said, folder, settings, options):
     except NoReport:
         return
     before, after = result["unchanged"], result["changed"]
-    wall = all(each.get("step_wall_ns") for each in (before, after)) and (
-        100 * (before["step_wall_ns"] - before["step_ns"]) > before["step_wall_ns"]
+    wall = all(each.get("mean_step_wall_ns") for each in (before, after)) and (
+        100 * (before["mean_step_wall_ns"] - before["mean_step_ns"]) > before["mean_step_wall_ns"]
     )
-    key = "step_wall_ns" if wall else "mean_step_ns"
+    key = "mean_step_wall_ns" if wall else "mean_step_ns"
     Answer.predict(said, after[key], before[key], "wall" if wall else "window")
 
 

@@ -28,7 +28,7 @@ TEST_F(AdviseCommand, EachPieceHasItsStepItsPriceItsOptionsAndTheCommandThatShow
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("schedule 1F1B, 8 micro-batches\n"),
                     HasSubstr("a rank holds 4.00 activations at most, and may hold 4.00\n"),
-                    ContainsRegex("\n1\\. .*: the step takes [0-9.]+ ms, [0-9.]+ % less\n"),
+                    ContainsRegex("\n1\\. .*: the step takes [0-9.]+ ms, [0-9.]+ % less"),
                     HasSubstr("activations of a rank 4.00, 4.00 today"),
                     HasSubstr("cut the model so that all stages take equally long"),
                     HasSubstr("--pipeline-model-parallel-layout"),

@@ -50,6 +50,21 @@ TEST(KinetoMessages, AnnotationsAroundThePostingSayWhatTheMessagesAre) {
   }
 }
 
+TEST(KinetoMessages, OfAnnotationsInEachOtherEachNamesTheMessageOfItsDirection) {
+  KinetoText trace;  // as 1F1B posts both at once
+  trace.annotation("PP:0F3", {.begin = 0, .length = 100})
+      .operation("aten::mm", {.begin = 10, .length = 80})
+      .annotation("PP:0SEND_F3", {.begin = 110, .length = 50})
+      .annotation("PP:0RECV_B0", {.begin = 115, .length = 40})
+      .send({.posted = 120, .end = 900})
+      .receive({.posted = 130, .end = 700})
+      .annotation("PP:0B0", {.begin = 510, .length = 400})
+      .operation("aten::mm", {.begin = 720, .length = 100});
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_forward 0/3 of job 0: 120 to 900"));
+  EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_backward 0/0 of job 1: 130 to 700"));
+}
+
 TEST(KinetoMessages, ReceiveIsEarlyThatEndsAsSoonAsItIsWaitedFor) {
   KinetoText trace;
   trace.annotation("PP:1RECV_F3", {.begin = 0, .length = 10})

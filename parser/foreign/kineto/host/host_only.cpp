@@ -528,13 +528,14 @@ std::optional<Nanoseconds> HostWork::firstAutogradIn(const HostSpan& span) const
 }
 
 const HostWork::Note* HostWork::noteOf(const Message& message) const {
-  const auto next = std::partition_point(notes.begin(), notes.end(), [&](const Note& note) {
+  auto next = std::partition_point(notes.begin(), notes.end(), [&](const Note& note) {
     return note.span.begin <= message.posted.begin;
   });
-  if (next == notes.begin()) return nullptr;
-  const Note& note = *std::prev(next);
-  const bool isOfItsKind = isSend(note.kind) == message.isSend;
-  return isOfItsKind && note.span.holds(message.posted.begin) ? &note : nullptr;
+  // Of messages that are posted together the annotations lie in each other.
+  while (next != notes.begin() && (--next)->span.holds(message.posted.begin)) {
+    if (isSend(next->kind) == message.isSend) return &*next;
+  }
+  return nullptr;
 }
 
 HostWork readHostWork(const std::vector<Event>& events, const KinetoWords& words,

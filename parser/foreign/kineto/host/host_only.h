@@ -53,7 +53,7 @@ struct HostWork {
   /// The first operator of autograd's engine that begins in `span`.
   std::optional<Nanoseconds> firstAutogradIn(const HostSpan& span) const;
 
-  /// The annotation around a message's posting, or null.
+  /// The innermost annotation around a message's posting that is of its direction, or null.
   const Note* noteOf(const Message& message) const;
 };
 
