@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@ namespace pipetrace {
 namespace {
 
 using Type = TableColumn::Type;
+constexpr TableColumn::Has kAll = TableColumn::Has::kAll;
 
 /// The rows of a part of a table, such as a track: [first, first + count).
 struct Rows {
@@ -30,7 +32,6 @@ struct Rows {
 /// The events of these tracks as rows, one after the other.
 class TrackRows {
  public:
-  /// `keeps`: which events of the tracks are rows; without it all are.
   explicit TrackRows(std::vector<const Track*> tracks) : tracks_(std::move(tracks)) {
     for (const Track* const track : tracks_) {
       rows_.push_back({count_, track->events.size()});
@@ -40,13 +41,10 @@ class TrackRows {
 
   std::size_t count() const { return count_; }
 
-  /// Calls `fill` with each event, its row and its track, on several threads.
+  /// Calls `fill` with each track and its rows, on several threads.
   template <typename Fill>
   void forEach(int threads, const Fill& fill) const {
-    inParallel(threads, tracks_.size(), [&](std::size_t i) {
-      std::size_t row = rows_[i].first;
-      for (const Event& event : tracks_[i]->events) fill(event, row++, *tracks_[i]);
-    });
+    inParallel(threads, tracks_.size(), [&](std::size_t i) { fill(*tracks_[i], rows_[i]); });
   }
 
  private:
@@ -71,11 +69,42 @@ std::int8_t* phasesOf(TableColumn& column) {
   return column.values<std::int8_t>();
 }
 
-/// A column of texts of a timeline's table. Each text that occurs has a place, which only one
-/// thread may ask for.
+/// The names of a column's events, as places among its texts. Each name that occurs has one.
 class TimelineTexts {
  public:
-  TimelineTexts(const Timeline& timeline, TableColumn& column)
+  TimelineTexts(const Timeline& timeline, const std::vector<const Track*>& tracks, int threads,
+                TableColumn& column)
+      : places_(timeline.strings.size(), kUnused) {
+    inParallel(threads, tracks.size(), [&](std::size_t i) {
+      StringId last = 0;
+      for (const Event& event : tracks[i]->events) {
+        if (event.name == last) continue;
+        last = event.name;
+        std::atomic_ref(places_[last]).store(kUsed, std::memory_order_relaxed);
+      }
+    });
+    for (std::size_t id = 1; id < places_.size(); ++id) {
+      if (places_[id] == kUsed) {
+        places_[id] = column.texts().add(timeline.strings[static_cast<StringId>(id)]);
+      }
+    }
+    if (!places_.empty()) places_[0] = kUnused;
+  }
+
+  /// −1 for none.
+  std::int32_t placeOf(StringId text) const { return places_[text]; }
+
+ private:
+  static constexpr std::int32_t kUnused = -1;
+  static constexpr std::int32_t kUsed = -2;
+  std::vector<std::int32_t> places_;
+};
+
+/// A column of texts of a timeline's table. Each text that occurs has a place, which only one
+/// thread may ask for.
+class FoundTexts {
+ public:
+  FoundTexts(const Timeline& timeline, TableColumn& column)
       : timeline_(timeline), column_(column), places_(timeline.strings.size(), kUnknown) {}
 
   /// −1 for none.
@@ -122,54 +151,61 @@ std::shared_ptr<Table> jobsTable(const Run& run) {
   for (const Track& track : timeline.tracks) {
     if (track.lane == kComputeLane) tracks.push_back(&track);
   }
-  const TrackRows rows(std::move(tracks));
+  const TrackRows rows(tracks);
   auto table = std::make_shared<Table>(rows.count());
-  TableColumn& rank = table->add("rank", Type::kInt32);
+  TableColumn& rank = table->add("rank", Type::kInt32, kAll);
   TableColumn& dataParallel = table->add("dp", Type::kInt32);
   TableColumn& tensorParallel = table->add("tp", Type::kInt32);
   TableColumn& stage = table->add("stage", Type::kInt32);
   TableColumn& chunk = table->add("chunk", Type::kInt16);
   TableColumn& step = table->add("step", Type::kInt32);
-  TableColumn& phase = table->add("phase", Type::kWord);
-  TableColumn& kind = table->add("kind", Type::kWord);
+  TableColumn& phase = table->add("phase", Type::kWord, kAll);
+  TableColumn& kind = table->add("kind", Type::kWord, kAll);
   TableColumn& microBatch = table->add("micro_batch", Type::kInt32);
   TableColumn& part = table->add("part", Type::kInt16);
   TableColumn& name = table->add("name", Type::kText);
   TableColumn& id = table->add("id", Type::kInt64);
-  TableColumn& begin = table->add("begin_ns", Type::kInt64);
-  TableColumn& end = table->add("end_ns", Type::kInt64);
-  TableColumn& duration = table->add("duration_ns", Type::kInt64);
+  TableColumn& begin = table->add("begin_ns", Type::kInt64, kAll);
+  TableColumn& end = table->add("end_ns", Type::kInt64, kAll);
+  TableColumn& duration = table->add("duration_ns", Type::kInt64, kAll);
 
   const Places places(run);
   std::int8_t* const kinds = kindsOf(kind);
   std::int8_t* const phases = phasesOf(phase);
-  rows.forEach(run.threads(), [&](const Event& event, std::size_t row, const Track& track) {
-    rank.values<std::int32_t>()[row] = track.rank;
-    stage.values<std::int32_t>()[row] = event.stage;
-    chunk.values<std::int16_t>()[row] = event.chunk;
-    step.values<std::int32_t>()[row] = event.step;
-    phases[row] = static_cast<std::int8_t>(event.phase);
-    kinds[row] = static_cast<std::int8_t>(event.kind);
-    microBatch.values<std::int32_t>()[row] = event.microBatch;
-    part.values<std::int16_t>()[row] = event.part;
-    id.values<std::int64_t>()[row] = event.job;
-    begin.values<std::int64_t>()[row] = event.begin;
-    end.values<std::int64_t>()[row] = event.end;
-    duration.values<std::int64_t>()[row] = event.duration();
-  });
-  TimelineTexts names(timeline, name);
-  int lastRank = -1;
-  std::int32_t dp = kNotGiven;
-  std::int32_t tp = kNotGiven;
-  rows.forEach(1, [&](const Event& event, std::size_t row, const Track& track) {
-    if (track.rank != lastRank) {
-      lastRank = track.rank;
-      dp = places.dataParallel(lastRank);
-      tp = places.tensorParallel(lastRank);
+  const TimelineTexts names(timeline, tracks, run.threads(), name);
+  rows.forEach(run.threads(), [&](const Track& track, const Rows& of) {
+    const auto fill = [&](TableColumn& column, std::int32_t value) {
+      std::fill_n(column.values<std::int32_t>() + of.first, of.count, value);
+    };
+    fill(rank, track.rank);
+    fill(dataParallel, places.dataParallel(track.rank));
+    fill(tensorParallel, places.tensorParallel(track.rank));
+    auto* const stages = stage.values<std::int32_t>();
+    auto* const chunks = chunk.values<std::int16_t>();
+    auto* const steps = step.values<std::int32_t>();
+    auto* const microBatches = microBatch.values<std::int32_t>();
+    auto* const parts = part.values<std::int16_t>();
+    auto* const nameds = name.values<std::int32_t>();
+    auto* const ids = id.values<std::int64_t>();
+    auto* const begins = begin.values<std::int64_t>();
+    auto* const ends = end.values<std::int64_t>();
+    auto* const durations = duration.values<std::int64_t>();
+    std::size_t row = of.first;
+    for (const Event& event : track.events) {
+      stages[row] = event.stage;
+      chunks[row] = event.chunk;
+      steps[row] = event.step;
+      phases[row] = static_cast<std::int8_t>(event.phase);
+      kinds[row] = static_cast<std::int8_t>(event.kind);
+      microBatches[row] = event.microBatch;
+      parts[row] = event.part;
+      nameds[row] = names.placeOf(event.name);
+      ids[row] = event.job;
+      begins[row] = event.begin;
+      ends[row] = event.end;
+      durations[row] = event.duration();
+      ++row;
     }
-    dataParallel.values<std::int32_t>()[row] = dp;
-    tensorParallel.values<std::int32_t>()[row] = tp;
-    name.values<std::int32_t>()[row] = names.placeOf(event.name);
   });
   return table;
 }
@@ -248,14 +284,14 @@ std::shared_ptr<Table> messagesTable(const Run& run) {
   auto table = std::make_shared<Table>(count);
   TableColumn& from = table->add("from_rank", Type::kInt32);
   TableColumn& to = table->add("to_rank", Type::kInt32);
-  TableColumn& kind = table->add("kind", Type::kWord);
+  TableColumn& kind = table->add("kind", Type::kWord, kAll);
   TableColumn& microBatch = table->add("micro_batch", Type::kInt32);
   TableColumn& step = table->add("step", Type::kInt32);
   TableColumn& stage = table->add("stage", Type::kInt32);
   TableColumn& bytes = table->add("bytes", Type::kInt64);
-  TableColumn& begin = table->add("begin_ns", Type::kInt64);
-  TableColumn& end = table->add("end_ns", Type::kInt64);
-  TableColumn& duration = table->add("duration_ns", Type::kInt64);
+  TableColumn& begin = table->add("begin_ns", Type::kInt64, kAll);
+  TableColumn& end = table->add("end_ns", Type::kInt64, kAll);
+  TableColumn& duration = table->add("duration_ns", Type::kInt64, kAll);
   std::array<TableColumn*, 6> ends{};
   const std::array<const char*, 6> names = {"send_begin_ns",    "send_end_ns",    "send_job",
                                             "receive_begin_ns", "receive_end_ns", "receive_job"};
@@ -304,9 +340,9 @@ std::shared_ptr<Table> collectivesTable(const Run& run) {
     }
   }
   auto table = std::make_shared<Table>(events.size());
-  TableColumn& rank = table->add("rank", Type::kInt32);
-  TableColumn& lane = table->add("lane", Type::kText);
-  TableColumn& kind = table->add("kind", Type::kWord);
+  TableColumn& rank = table->add("rank", Type::kInt32, kAll);
+  TableColumn& lane = table->add("lane", Type::kText, kAll);
+  TableColumn& kind = table->add("kind", Type::kWord, kAll);
   TableColumn& name = table->add("name", Type::kText);
   TableColumn& use = table->add("use", Type::kText);
   TableColumn& group = table->add("group", Type::kText);
@@ -315,14 +351,14 @@ std::shared_ptr<Table> collectivesTable(const Run& run) {
   TableColumn& stage = table->add("stage", Type::kInt32);
   TableColumn& microBatch = table->add("micro_batch", Type::kInt32);
   TableColumn& job = table->add("job", Type::kInt64);
-  TableColumn& begin = table->add("begin_ns", Type::kInt64);
-  TableColumn& end = table->add("end_ns", Type::kInt64);
-  TableColumn& duration = table->add("duration_ns", Type::kInt64);
+  TableColumn& begin = table->add("begin_ns", Type::kInt64, kAll);
+  TableColumn& end = table->add("end_ns", Type::kInt64, kAll);
+  TableColumn& duration = table->add("duration_ns", Type::kInt64, kAll);
 
   std::int8_t* const kinds = kindsOf(kind);
-  TimelineTexts names(timeline, name);
-  TimelineTexts uses(timeline, use);
-  TimelineTexts groups(timeline, group);
+  FoundTexts names(timeline, name);
+  FoundTexts uses(timeline, use);
+  FoundTexts groups(timeline, group);
   const TextArgument members(timeline, {collective_arguments::kGroup, log_format::kMembers});
   const TextArgument purpose(timeline, {collective_arguments::kUse});
   const NumberArgument size(timeline, log_format::kBytes);
@@ -365,14 +401,14 @@ std::shared_ptr<Table> bubblesTable(const Run& run) {
     }
   }
   auto table = std::make_shared<Table>(count);
-  TableColumn& rank = table->add("rank", Type::kInt32);
+  TableColumn& rank = table->add("rank", Type::kInt32, kAll);
   TableColumn& step = table->add("step", Type::kInt32);
-  TableColumn& isCounted = table->add("counted", Type::kBool);
-  TableColumn& bubbleClass = table->add("class", Type::kWord);
-  TableColumn& inside = table->add("inside_job", Type::kBool);
-  TableColumn& begin = table->add("begin_ns", Type::kInt64);
-  TableColumn& end = table->add("end_ns", Type::kInt64);
-  TableColumn& duration = table->add("duration_ns", Type::kInt64);
+  TableColumn& isCounted = table->add("counted", Type::kBool, kAll);
+  TableColumn& bubbleClass = table->add("class", Type::kWord, kAll);
+  TableColumn& inside = table->add("inside_job", Type::kBool, kAll);
+  TableColumn& begin = table->add("begin_ns", Type::kInt64, kAll);
+  TableColumn& end = table->add("end_ns", Type::kInt64, kAll);
+  TableColumn& duration = table->add("duration_ns", Type::kInt64, kAll);
   TableColumn& culpritRank = table->add("culprit_rank", Type::kInt32);
   TableColumn& culpritStage = table->add("culprit_stage", Type::kInt32);
   TableColumn& culpritKind = table->add("culprit_kind", Type::kWord);
@@ -415,10 +451,10 @@ std::shared_ptr<Table> countersTable(const Run& run) {
   std::size_t count = 0;
   for (const CounterSeries& series : run.timeline().counters) count += series.samples.size();
   auto table = std::make_shared<Table>(count);
-  TableColumn& rank = table->add("rank", Type::kInt32);
+  TableColumn& rank = table->add("rank", Type::kInt32, kAll);
   TableColumn& name = table->add("name", Type::kText);
   TableColumn& unit = table->add("unit", Type::kText);
-  TableColumn& time = table->add("time_ns", Type::kInt64);
+  TableColumn& time = table->add("time_ns", Type::kInt64, kAll);
   TableColumn& value = table->add("value", Type::kDouble);
   std::size_t row = 0;
   for (const CounterSeries& series : run.timeline().counters) {
@@ -440,10 +476,10 @@ std::shared_ptr<Table> byNameTable(const Run& run) {
   const std::vector<TimeByName> times = timesByName(run.timeline(), run.threads());
   auto table = std::make_shared<Table>(times.size());
   TableColumn& name = table->add("name", Type::kText);
-  TableColumn& rank = table->add("rank", Type::kInt32);
-  TableColumn& calls = table->add("calls", Type::kInt64);
-  TableColumn& own = table->add("own_ns", Type::kInt64);
-  TableColumn& total = table->add("total_ns", Type::kInt64);
+  TableColumn& rank = table->add("rank", Type::kInt32, kAll);
+  TableColumn& calls = table->add("calls", Type::kInt64, kAll);
+  TableColumn& own = table->add("own_ns", Type::kInt64, kAll);
+  TableColumn& total = table->add("total_ns", Type::kInt64, kAll);
   for (std::size_t row = 0; row < times.size(); ++row) {
     name.values<std::int32_t>()[row] = name.texts().add(times[row].name);
     rank.values<std::int32_t>()[row] = times[row].rank;

@@ -1,6 +1,7 @@
 #include "python/abi/table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <new>
@@ -177,23 +178,30 @@ std::int32_t TextColumn::add(std::string_view text) {
   return place->second;
 }
 
-TableColumn::TableColumn(std::string name, Type type, std::size_t rows)
+TableColumn::TableColumn(std::string name, Type type, Has has, std::size_t rows)
     : name_(std::move(name)),
       type_(type),
+      has_(has),
       rows_(rows),
       values_(std::make_unique_for_overwrite<std::byte[]>(rows * widthOf(type))) {}
 
 template <typename T>
-void TableColumn::mark(T missing) {
+void TableColumn::mark() {
+  constexpr T kMissing = -1;
+  constexpr std::size_t kByte = 8;
   const T* const values = this->values<T>();
-  std::int64_t count = 0;
-  for (std::size_t i = 0; i < rows_; ++i) count += values[i] == missing ? 1 : 0;
-  missing_ = count;
-  if (count == 0) return;
-  validity_.assign((rows_ + 7) / 8, 0);
-  for (std::size_t i = 0; i < rows_; ++i) {
-    if (values[i] != missing) validity_[i / 8] |= static_cast<std::uint8_t>(1U << (i % 8));
+  std::vector<std::uint8_t> there((rows_ + kByte - 1) / kByte, 0);
+  std::size_t known = 0;
+  for (std::size_t first = 0; first < rows_; first += kByte) {
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < std::min(kByte, rows_ - first); ++i) {
+      bits |= (values[first + i] != kMissing ? 1U : 0U) << i;
+    }
+    there[first / kByte] = static_cast<std::uint8_t>(bits);
+    known += static_cast<std::size_t>(std::popcount(bits));
   }
+  missing_ = static_cast<std::int64_t>(rows_ - known);
+  if (missing_ > 0) validity_ = std::move(there);
 }
 
 void TableColumn::packBits() {
@@ -224,16 +232,18 @@ void TableColumn::dropUnusedTexts() {
   texts_ = std::move(used);
 }
 
-void TableColumn::complete(std::int64_t missing) {
+void TableColumn::complete() {
+  if (type_ == Type::kBool) return packBits();
   if (type_ == Type::kText) dropUnusedTexts<std::int32_t>();
   if (type_ == Type::kWord) dropUnusedTexts<std::int8_t>();
+  if (has_ == Has::kAll) return;
   switch (type_) {
-    case Type::kBool: return packBits();
-    case Type::kWord: return mark<std::int8_t>(static_cast<std::int8_t>(missing));
-    case Type::kInt16: return mark<std::int16_t>(static_cast<std::int16_t>(missing));
+    case Type::kWord: return mark<std::int8_t>();
+    case Type::kInt16: return mark<std::int16_t>();
     case Type::kInt32:
-    case Type::kText: return mark<std::int32_t>(static_cast<std::int32_t>(missing));
-    case Type::kInt64: return mark<std::int64_t>(missing);
+    case Type::kText: return mark<std::int32_t>();
+    case Type::kInt64: return mark<std::int64_t>();
+    case Type::kBool:
     case Type::kDouble: return;
   }
 }
@@ -251,8 +261,8 @@ const char* TableColumn::format() const {
   return "l";
 }
 
-TableColumn& Table::add(std::string name, TableColumn::Type type) {
-  columns_.push_back(std::make_unique<TableColumn>(std::move(name), type, rows_));
+TableColumn& Table::add(std::string name, TableColumn::Type type, TableColumn::Has has) {
+  columns_.push_back(std::make_unique<TableColumn>(std::move(name), type, has, rows_));
   return *columns_.back();
 }
 

@@ -36,19 +36,21 @@ class TextColumn {
 class TableColumn {
  public:
   enum class Type : std::uint8_t { kInt16, kInt32, kInt64, kDouble, kBool, kWord, kText };
+  /// Whether complete() has to look for missing values.
+  enum class Has : std::uint8_t { kAll, kMissing };
 
-  TableColumn(std::string name, Type type, std::size_t rows);
+  TableColumn(std::string name, Type type, Has has, std::size_t rows);
 
-  /// The values, to fill in: of kText the places in texts(), of kWord the same in a byte, as there
-  /// are few, of kBool a byte each.
+  /// The values, to fill in: of kText the places in texts(), of
+  /// kWord the same in a byte, as there are few, of kBool a byte each.
   template <typename T>
   T* values() {
     return reinterpret_cast<T*>(values_.get());
   }
   TextColumn& texts() { return texts_; }
-  /// Once all values are filled in: those of `missing` are missing, truth values become bits, and
-  /// texts that do not occur leave texts().
-  void complete(std::int64_t missing = -1);
+  /// Once all values are filled in: those that are -1 are missing, if any may be, truth values
+  /// become bits, and texts that do not occur leave texts().
+  void complete();
 
   const std::string& name() const { return name_; }
   bool hasTexts() const { return type_ == Type::kText || type_ == Type::kWord; }
@@ -62,13 +64,14 @@ class TableColumn {
 
  private:
   template <typename T>
-  void mark(T missing);
+  void mark();
   void packBits();
   template <typename Place>
   void dropUnusedTexts();
 
   std::string name_;
   Type type_;
+  Has has_;
   std::size_t rows_;
   std::unique_ptr<std::byte[]> values_;
   std::vector<std::uint8_t> validity_;  // a bit a row
@@ -85,7 +88,8 @@ class Table {
   const std::vector<std::unique_ptr<TableColumn>>& columns() const { return columns_; }
 
   /// The reference is valid while the table lives.
-  TableColumn& add(std::string name, TableColumn::Type type);
+  TableColumn& add(std::string name, TableColumn::Type type,
+                   TableColumn::Has has = TableColumn::Has::kMissing);
 
  private:
   std::size_t rows_;

@@ -75,8 +75,19 @@ def _run_module(name):
     exec(code, module.__dict__)
 
 
+def _as_launchers_mean(words):
+    """`deepspeed --module pipetrace PROGRAM` and torch.distributed.launch put --local_rank=N before
+    the program's name, and mean the program."""
+    count = 0
+    while count < len(words) and words[count].startswith(("--local_rank=", "--local-rank=")):
+        count += 1
+    of_program, words = words[:count], words[count:]
+    names = 2 if words[:1] == ["-m"] else 1
+    return words[:names] + of_program + words[names:]
+
+
 def main():
-    words = sys.argv[1:]
+    words = _as_launchers_mean(sys.argv[1:])
     if not words or words[0] in ("-h", "--help"):
         print(_USAGE, end="")
         return

@@ -2,7 +2,7 @@
 
 from pipetrace.recording import switches as _switches
 
-if _switches.mode() is not None:
+if _switches.mode() is not None or _switches.unknown_mode() is not None:
     from pipetrace.recording import instrument as _instrument
 
     _instrument()

@@ -150,6 +150,12 @@ class AnswersTest(WithRun):
         other = self.run_.what_if(schedule="ZB-H1", split="2:1")
         words = ["--schedule", "ZB-H1", "--split", "2:1"]
         self.assert_is_command(other, "what-if", self.logs, *words)
+        launches = self.run_.what_if(usual_launch=[1, 2])
+        words = ["--usual-launch", "1", "--usual-launch", "2"]
+        self.assert_is_command(launches, "what-if", self.logs, *words)
+        one = self.run_.what_if(usual_launch=1)
+        self.assert_is_command(one, "what-if", self.logs, "--usual-launch", "1")
+        self.assertEqual(self.run_.what_if(usual_launch=range(1, 3)), launches)
 
     def test_a_comparison_is_that_of_the_command(self) -> None:
         before = self.work / "before"
@@ -157,6 +163,7 @@ class AnswersTest(WithRun):
         diff = self.run_.diff(pipetrace.load(before))
         self.assert_is_command(diff, "diff", before, self.logs)
         self.assertEqual(str(diff), command("diff", before, self.logs).stdout)
+        self.assertEqual(self.run_.diff(before), diff, "a folder is read")
         self.assertIn("<html", diff.page())
         for ending, part in (("html", "<html"), ("json", '"verdict"'), ("txt", "B's steps take")):
             diff.save(str(self.work / f"diff.{ending}"))
@@ -183,6 +190,31 @@ class AnswersTest(WithRun):
         self.assertEqual((first.kind, first.sentence), ("slow_stages", listed["text"]))
         self.assertEqual((first.stage, first.cost_ns), (2, listed["evidence"]["time_ns"]))
         self.assertEqual(str(first), first.sentence)
+        self.assertEqual(repr(first), f"<pipetrace.Finding slow_stages: {first.sentence}>")
+
+    def test_findings_and_answers_show_themselves_in_short(self) -> None:
+        found = self.run_.findings
+        shown = repr(found).splitlines()
+        self.assertEqual(shown, [f"{n}. {each}" for n, each in enumerate(found, 1)])
+        self.assertEqual(found._repr_html_().count("<li>"), len(found))
+        self.assertEqual(repr(pipetrace.Findings()), "no findings")
+        for answer in (self.run_.report(), self.run_.advise(), self.run_.what_if("stage=2:0.8")):
+            self.assertIn("print() shows its text", repr(answer))
+            self.assertLess(len(repr(answer)), 300)
+
+    def test_findings_have_the_gain_that_the_text_of_the_report_states(self) -> None:
+        logs = self.work / "lines"
+        costs = {"forward_ms": 10, "backward_ms": 20, "transfer_ms": 1}
+        pipetrace.plan(
+            "Interleaved1F1B", 4, 8, steps=3, chunks=2, comm_streams="rank", transfers="torch",
+            costs=costs,
+        ).save(f"{logs}/")  # fmt: skip
+        first = pipetrace.load(logs).findings[0]
+        self.assertEqual(first.kind, "held_lines")
+        share = re.search(r"([0-9.]+) % of it; with messages", first.sentence)[1]
+        self.assertEqual(f"{100 * first.gain:.1f}", share)
+        self.assertIsNone(self.run_.findings[0].gain)
+        self.assertNotIn("gain: ", str(self.run_.report()))
 
     def test_who_is_where_is_said(self) -> None:
         place = self.run_.topology
@@ -439,10 +471,50 @@ class DataFramesTest(WithRun):
             import pyarrow.parquet
         except ImportError:
             self.skipTest("pyarrow is not installed (tools/setup.sh --tests)")
-        path = str(self.work / "jobs.parquet")
-        self.run_.save(path)
+        path = self.work / "jobs.parquet"
+        self.run_.save(path, self.work / "jobs.json")
         read = pyarrow.parquet.read_table(path).to_pylist()
         self.assertEqual(read, list(self.run_.jobs.rows()))
+        self.assertGreater((self.work / "jobs.json").stat().st_size, 0)
+
+    def test_a_folder_of_parquet_has_all_tables_and_the_findings(self) -> None:
+        try:
+            import pyarrow.parquet
+        except ImportError:
+            self.skipTest("pyarrow is not installed (tools/setup.sh --tests)")
+        folder = self.work / "run.parquet"
+        self.run_.save(f"{folder}/")
+        for path in folder.iterdir():
+            path.write_text("older")
+        self.run_.save(folder)  # which is one by now
+        read = {
+            path.stem: pyarrow.parquet.read_table(path).to_pylist() for path in folder.iterdir()
+        }
+        self.assertEqual(set(read), {*self.NAMES, "findings"})
+        for name in self.NAMES:
+            self.assertEqual(read[name], list(getattr(self.run_, name).rows()), name)
+        for row, finding in zip(read["findings"], self.run_.findings, strict=True):
+            self.assertEqual(row["sentence"], finding.sentence)
+            self.assertEqual((row["stages"], row["gain"]), (finding.stages, finding.gain))
+            self.assertEqual(json.loads(row["evidence"]), finding.evidence)
+        self.assertEqual({path.name for path in self.work.glob(".*")}, set())
+
+    def test_a_folder_of_parquet_is_written_as_a_whole_or_not_at_all(self) -> None:
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError:
+            self.skipTest("pyarrow is not installed (tools/setup.sh --tests)")
+        (self.work / "file.parquet").write_text("mine")
+        for paths, message in (
+            (["none.parquet/", "none.foo"], "cannot write .*none.foo"),
+            (["file.parquet/"], "cannot write .*file.parquet/: it is a file, and no folder"),
+            (["nowhere/none.parquet"], "cannot write .*none.parquet: No such file or directory"),
+        ):
+            with self.assertRaisesRegex(pipetrace.Error, message):
+                self.run_.save(*(f"{self.work}/{path}" for path in paths))
+        self.assertEqual({path.name for path in self.work.glob("*none*")}, set())
+        self.assertEqual({path.name for path in self.work.glob(".*")}, set())
+        self.assertEqual((self.work / "file.parquet").read_text(), "mine")
 
 
 class ErrorsTest(WithRun):
@@ -472,6 +544,12 @@ class ErrorsTest(WithRun):
                     self.assertIn("no step 99", str(raised.exception).replace("step 99", "step 99"))
                 else:
                     self.assertEqual(str(raised.exception), said(*words))
+
+    def test_paths_that_are_none_are_refused(self) -> None:
+        with self.assertRaisesRegex(TypeError, "a folder or file, or several, and not None"):
+            pipetrace.load(None)  # type: ignore[arg-type]
+        with self.assertRaisesRegex(ValueError, "no folder or file is given"):
+            pipetrace.load([])
 
     def test_an_unknown_option_is_named(self) -> None:
         with self.assertRaisesRegex(pipetrace.Error, "--forwards-ms=3; did you mean --forward-ms"):
@@ -682,6 +760,7 @@ class PlansTest(unittest.TestCase):
             drawn = pathlib.Path(folder, "plan.svg").read_text()
         self.assertEqual(plan.chart(), drawn)
         self.assertIn("<svg", plan._repr_html_())
+        self.assertIn("<pipetrace.Plan schedule=1F1B, ranks=4, micro-batches=8, ", repr(plan))
 
     def test_a_plan_that_deadlocks_is_checked(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -712,6 +791,8 @@ class PlansTest(unittest.TestCase):
         found = pipetrace.compare(4, 8, limit_activations=4)
         self.assertEqual(found, expected)
         self.assertEqual(len(found), len(expected["plans"]))
+        self.assertEqual(str(found), command(*words).stdout)
+        self.assertIn(f"of {len(found)} schedules", repr(found))
         self.assertIn("InterleavedZeroBubble", found._repr_html_())
 
     def test_costs_of_a_run_are_those_of_the_command(self) -> None:

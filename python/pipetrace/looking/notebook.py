@@ -30,11 +30,23 @@ def list_of_advice(advice: Mapping[str, Any]) -> str:
     return f"<p>The step takes {milliseconds(step)}.</p><ol>{items}</ol>"
 
 
+def numbered(items: Iterable[tuple[str, str]]) -> str:
+    """Sentences, each with what to do."""
+    lines = "".join(f"<li>{html.escape(one)}<br>{html.escape(two)}</li>" for one, two in items)
+    return f"<ol>{lines}</ol>" if lines else message("no findings")
+
+
 def _advice_item(each: Mapping[str, Any]) -> str:
     text = (
         f"<b>{html.escape(each['text'])}</b>: the step takes {milliseconds(each['step_ns'])}, "
         f"{100 * each['gain']:.1f} % less"
     )
+    in_line = each.get("gain_in_line")
+    if in_line is not None and each["gain"] - in_line > each["error"]:
+        text += (
+            f"; {milliseconds(each['step_in_line_ns'])}, {100 * abs(in_line):.1f} % "
+            f"{'more' if in_line < 0 else 'less'}, if the messages of a rank go one after the other"
+        )
     options = [option for option in each.get("options", []) if option.get("possible", True)]
     lines = [
         f"{option['framework']}: <code>{html.escape(option['text'])}</code>" for option in options

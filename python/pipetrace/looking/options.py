@@ -15,7 +15,12 @@ def paths_of(paths: Paths) -> list[str]:
     """One path, or several."""
     if isinstance(paths, (str, os.PathLike)):
         return [os.fspath(paths)]
-    return [os.fspath(path) for path in paths]
+    if not isinstance(paths, Iterable):
+        raise TypeError(f"a folder or file, or several, and not {paths!r}")
+    found = [os.fspath(path) for path in paths]
+    if not found:
+        raise ValueError("no folder or file is given")
+    return found
 
 
 def steps_of(steps: Steps | None) -> str | None:
@@ -36,6 +41,13 @@ def ranks_of(ranks: Ranks | None) -> str | None:
     if ranks is None or isinstance(ranks, (str, int)):
         return None if ranks is None else str(ranks)
     return ",".join(str(rank) for rank in ranks)
+
+
+def rank_list_of(ranks: Ranks | None) -> list[str] | None:
+    """One of these texts for each rank, for options that take one: ["3"], ["0", "2"]."""
+    if ranks is None or isinstance(ranks, (str, int)):
+        return None if ranks is None else [str(ranks)]
+    return [str(rank) for rank in ranks]
 
 
 def texts_of(values: str | Iterable[str] | None) -> list[str] | None:

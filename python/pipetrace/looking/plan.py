@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pipetrace.looking import notebook
 from pipetrace.looking.library import Error, Handle, ask
 from pipetrace.looking.options import Paths, paths_of
 from pipetrace.looking.run import Chart, Run
-from pipetrace.looking.table import _needed
+from pipetrace.looking.table import needed
 
 if TYPE_CHECKING:
     import pandas
@@ -148,6 +148,10 @@ class Plan:
     def __str__(self) -> str:
         return self._ask()
 
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value}" for name, value in self._options.items())
+        return f"<pipetrace.Plan {given}; print() simulates it>"
+
     def _repr_html_(self) -> str:
         try:
             return notebook.picture(self.chart())
@@ -156,7 +160,18 @@ class Plan:
 
 
 class Comparison(dict[str, Any]):
-    """What `pipe-trace plan --compare --json` prints, with a row for each schedule in "plans"."""
+    """What `pipe-trace plan --compare --json` prints, with a row for each schedule in "plans".
+    str() gives the text of the command."""
+
+    def __init__(self, found: str, text: Callable[[], str]) -> None:
+        super().__init__(json.loads(found))
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def __repr__(self) -> str:
+        return f"<pipetrace.Comparison of {len(self)} schedules; print() shows its table>"
 
     def __len__(self) -> int:
         return len(self["plans"])
@@ -167,7 +182,7 @@ class Comparison(dict[str, Any]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each schedule."""
-        frame: pandas.DataFrame = _needed("pandas").DataFrame(self["plans"])
+        frame: pandas.DataFrame = needed("pandas").DataFrame(self["plans"])
         return frame
 
     def _repr_html_(self) -> str:
@@ -209,5 +224,6 @@ def compare(
         **_of_costs(costs),
     }
     source, run = _of_source(costs_from)
-    asked = _joined({**named, **source}, options)
-    return Comparison(json.loads(ask("plan", {**asked, "compare": True, "json": True}, run)))
+    asked = {**_joined({**named, **source}, options), "compare": True}
+    found = ask("plan", {**asked, "json": True}, run)
+    return Comparison(found, lambda: ask("plan", asked, run))

@@ -5,15 +5,30 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipetrace.looking import metrics, notebook
+from pipetrace.looking import metrics, notebook, parquet
 from pipetrace.looking.library import Error, Handle, InputWarning, ask, fill_stream, printable, read
-from pipetrace.looking.options import Paths, Ranks, Steps, paths_of, ranks_of, steps_of, texts_of
+from pipetrace.looking.options import (
+    Paths,
+    Ranks,
+    Steps,
+    paths_of,
+    rank_list_of,
+    ranks_of,
+    steps_of,
+    texts_of,
+)
 from pipetrace.looking.table import Table
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_TABLES = ("jobs", "messages", "collectives", "bubbles", "counters", "by_name")
 
 
 class Chart(str):
@@ -97,6 +112,20 @@ class Finding:
     def __str__(self) -> str:
         return printable(self.sentence)
 
+    def __repr__(self) -> str:
+        return f"<pipetrace.Finding {self.kind}: {self}>"
+
+
+class Findings(list[Finding]):
+    """The findings of a run, which show themselves as a numbered list."""
+
+    def __repr__(self) -> str:
+        lines = [f"{number}. {finding}" for number, finding in enumerate(self, 1)]
+        return "\n".join(lines) or "no findings"
+
+    def _repr_html_(self) -> str:
+        return notebook.numbered((str(finding), finding.advice) for finding in self)
+
 
 class _Answer(dict[str, Any]):
     """The JSON of a command, which prints as the text of the command."""
@@ -107,6 +136,10 @@ class _Answer(dict[str, Any]):
 
     def __str__(self) -> str:
         return str(self._text())
+
+    def __repr__(self) -> str:
+        keys = ", ".join(self)
+        return f"<pipetrace.{type(self).__name__} with {keys}; print() shows its text>"
 
 
 class Report(_Answer):
@@ -365,11 +398,11 @@ class Run:
     # Questions.
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> Findings:
         """What costs time, the most expensive first, without what is minor."""
         if "findings" not in self._known:
             self._known["findings"] = self.report()["findings"]
-        return [_finding(each) for each in self._known["findings"]]
+        return Findings(_finding(each) for each in self._known["findings"])
 
     def report(
         self,
@@ -437,6 +470,7 @@ class Run:
         balance: str | None = None,
         make_ideal: str | Iterable[str] | None = None,
         no_launch: bool = False,
+        usual_launch: Ranks | None = None,
         schedule: str | None = None,
         split: str | None = None,
         chunks: int | None = None,
@@ -464,6 +498,7 @@ class Run:
             "balance": balance,
             "make-ideal": texts_of(make_ideal),
             "no-launch": no_launch,
+            "usual-launch": rank_list_of(usual_launch),
             "schedule": schedule,
             "split": split,
             "chunks": chunks,
@@ -482,14 +517,16 @@ class Run:
         return WhatIf(found, lambda: self._ask("what-if-text", options))
 
     def diff(
-        self, before: Run, *, tolerance: float | None = None, same_batch: bool = False
+        self, before: Run | Paths, *, tolerance: float | None = None, same_batch: bool = False
     ) -> Diff:
         """How much longer a step takes than one of `before`, and why: the JSON of
         `pipe-trace diff BEFORE RUN --json`, where A is `before` and B this run.
 
-        `tolerance`: the share by which B may be slower (0.02). `same_batch`: steps of both have as
-        many samples.
+        `before`: a run, or what load() reads one from. `tolerance`: the share by which B may be
+        slower (0.02). `same_batch`: steps of both have as many samples.
         """
+        if not isinstance(before, Run):
+            before = load(before, progress=self._progress)
         for run in (before, self):
             run._warn_of_doubts()
         options = {
@@ -540,35 +577,45 @@ class Run:
 
     def save(
         self,
-        *paths: str,
+        *paths: str | os.PathLike[str],
         steps: Steps | None = None,
         ranks: Ranks | None = None,
         bubbles: bool = True,
         flows: bool = True,
     ) -> None:
         """Writes the run, all files or none: NAME.json (Chrome), NAME.pftrace (Perfetto),
-        NAME.sqlite, NAME.csv, NAME.svg (a chart), NAME.html (the report), or the jobs as
-        NAME.parquet, by pyarrow.
+        NAME.sqlite, NAME.csv, NAME.svg (a chart), NAME.html (the report), or by pyarrow the jobs as
+        NAME.parquet, and all tables and the findings as files of the folder NAME.parquet/.
 
         `steps`, `ranks`: these alone. `bubbles`, `flows`: profiles have lanes of idle time, and
         arrows.
         """
-        given = [str(path) for path in paths]
-        tables = [path for path in given if path.endswith(".parquet")]
+        given = [os.fspath(path) for path in paths]
+        tables = [path for path in given if parquet.is_parquet(path)]
         others = [path for path in given if path not in tables]
         if tables and not (steps is None and ranks is None):
             raise Error(f"cannot write a part of the run to {tables[0]}: a table has all of it")
-        if others or not tables:
-            options = {
-                "output": others,
-                "steps": steps_of(steps),
-                "ranks": ranks_of(ranks),
-                "no-bubbles": not bubbles,
-                "no-flows": not flows,
-            }
-            self._ask("save", options)
-        for path in tables:
-            self.jobs.save(path)
+        with parquet.Files() as files:
+            for path in tables:
+                if parquet.is_folder(path):
+                    files.add_folder(path, self._arrow_tables())
+                else:
+                    files.add(path, self.jobs.to_arrow())
+            if others or not tables:
+                options = {
+                    "output": others,
+                    "steps": steps_of(steps),
+                    "ranks": ranks_of(ranks),
+                    "no-bubbles": not bubbles,
+                    "no-flows": not flows,
+                }
+                self._ask("save", options)
+            files.commit()
+
+    def _arrow_tables(self) -> dict[str, pyarrow.Table]:
+        """All tables by their names, with one of the findings."""
+        tables = {name: getattr(self, name).to_arrow() for name in _TABLES}
+        return {**tables, "findings": parquet.findings_table(self.findings)}
 
     def __repr__(self) -> str:
         place = self.topology

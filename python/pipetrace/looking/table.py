@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import html
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -257,7 +258,7 @@ class Table:
     def to_pandas(self) -> pandas.DataFrame:
         """A data frame of pandas, which needs no other package. Texts are categories; integers of
         which some are missing have pandas' types with missing values, such as Int64."""
-        _needed("pandas")
+        needed("pandas")
         import pandas
 
         columns = {column.name: column.to_pandas() for column in self._batch().columns}
@@ -265,23 +266,24 @@ class Table:
 
     def to_arrow(self) -> pyarrow.Table:
         """A table of pyarrow, without a copy. Texts are dictionaries."""
-        return _needed("pyarrow").table(self)
+        return needed("pyarrow").table(self)
 
     def to_polars(self) -> polars.DataFrame:
         """A data frame of polars. Texts are categories."""
-        _needed("polars")
+        needed("polars")
         import polars
 
         return polars.DataFrame(self)
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes NAME.parquet, by pyarrow."""
-        if not str(path).endswith(".parquet"):
+        if not os.fspath(path).endswith(".parquet"):
             raise Error(f"cannot write {path}: a table is written as NAME.parquet")
-        _needed("pyarrow")
-        import pyarrow.parquet
+        from pipetrace.looking import parquet
 
-        pyarrow.parquet.write_table(self.to_arrow(), path)
+        with parquet.Files() as files:
+            files.add(path, self.to_arrow())
+            files.commit()
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -302,10 +304,12 @@ class Table:
         )
 
 
-def _needed(package: str) -> Any:
+def needed(package: str) -> Any:
+    """A package, or a module of it. Raises Error where it is not installed."""
     import importlib
 
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise Error(f"this needs {package}: pip install {package}") from None
+        name = package.partition(".")[0]
+        raise Error(f"this needs {name}: pip install {name}") from None

@@ -14,6 +14,8 @@ missing = []  # functions that around() did not find
 class Hook:
     """Switches itself off with one line when it fails; the function goes on without it."""
 
+    __slots__ = ("name", "is_off")
+
     def __init__(self, name):
         self.name = name
         self.is_off = False
@@ -35,6 +37,75 @@ def around(owner, name, before, after=None):
     unless that is None. A second call for the same function changes nothing. Returns whether there
     is such a function.
     """
+    return replace(owner, name, calling(before, after))
+
+
+def calling(before, after=None):
+    """What replace() needs for around()."""
+
+    def made(original, hook):
+        def hooked(*args, **kwargs):
+            if session.is_off or hook.is_off:
+                return original(*args, **kwargs)
+            try:
+                token = before(*args, **kwargs)
+            except Exception as error:
+                hook.fail(error)
+                token = None
+            if token is None or after is None:
+                return original(*args, **kwargs)
+            try:
+                result = original(*args, **kwargs)
+            except BaseException:
+                try:
+                    after(token, FAILED)
+                except Exception as error:
+                    hook.fail(error)
+                raise
+            try:
+                changed = after(token, result)
+            except Exception as error:
+                hook.fail(error)
+                return result
+            return result if changed is None else changed
+
+        return hooked
+
+    return made
+
+
+def behind(owner, name, after):
+    """around() for a hook that only looks at the result: `after` gets it, and the arguments."""
+
+    def made(original, hook):
+        def hooked(*args, **kwargs):
+            result = original(*args, **kwargs)
+            if not session.is_off and not hook.is_off:
+                try:
+                    after(result, *args, **kwargs)
+                except Exception as error:
+                    hook.fail(error)
+            return result
+
+        return hooked
+
+    return replace(owner, name, made)
+
+
+def job(owner, name, begins):
+    """around() for a function that is one job: `begins` opens it and returns True, or None."""
+
+    def after(_, result):
+        if result is FAILED:
+            session.cancel()
+        else:
+            session.end()
+
+    return around(owner, name, begins, after)
+
+
+def replace(owner, name, made):
+    """Puts what `made(original, hook)` returns in the place of `owner.name`, as around() says."""
     original = vars(owner).get(name)
     label = f"{getattr(owner, '__name__', owner)}.{name}"
     if original is None or not callable(original):
@@ -43,33 +114,7 @@ def around(owner, name, before, after=None):
     if getattr(original, "_pipetrace_hook", None) is not None:
         return True
     hook = Hook(label)
-
-    @functools.wraps(original)
-    def hooked(*args, **kwargs):
-        if session.is_off or hook.is_off:
-            return original(*args, **kwargs)
-        try:
-            token = before(*args, **kwargs)
-        except Exception as error:
-            hook.fail(error)
-            token = None
-        if token is None or after is None:
-            return original(*args, **kwargs)
-        try:
-            result = original(*args, **kwargs)
-        except BaseException:
-            try:
-                after(token, FAILED)
-            except Exception as error:
-                hook.fail(error)
-            raise
-        try:
-            changed = after(token, result)
-        except Exception as error:
-            hook.fail(error)
-            return result
-        return result if changed is None else changed
-
+    hooked = functools.wraps(original)(made(original, hook))
     hooked._pipetrace_hook = hook
     setattr(owner, name, hooked)
     if isinstance(owner, types.ModuleType):  # others may have imported it by name already
@@ -78,21 +123,6 @@ def around(owner, name, before, after=None):
             if names.get(name) is original:
                 names[name] = hooked
     return True
-
-
-def job(owner, name, begins):
-    """around() for a function that is one job: `begins` opens it and returns whether it did."""
-
-    def before(*args, **kwargs):
-        return True if begins(*args, **kwargs) else None
-
-    def after(_, result):
-        if result is FAILED:
-            session.cancel()
-        else:
-            session.end()
-
-    return around(owner, name, before, after)
 
 
 def arguments(function, *names):

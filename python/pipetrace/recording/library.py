@@ -2,6 +2,7 @@
 
 import ctypes as c
 import os
+import struct
 
 from pipetrace import libraries
 
@@ -77,6 +78,12 @@ class Job(c.Structure):
     ]
 
 
+# pipetrace_ended_job in pieces: began and ended; the stream and a Job up to its bytes; its id; the
+# rest. A row has few different ones, so the second and the last are kept.
+TIMES, FRONT, ID, BACK = map(struct.Struct, ("=qq", "=i4xIiiiiii4xq", "=q", "=Qii"))
+ENDED_JOB_SIZE = sum(piece.size for piece in (TIMES, FRONT, ID, BACK))
+
+
 class Library:
     """The functions of the library. Raises OSError where there is no such library.
 
@@ -118,6 +125,10 @@ class Library:
         )
         self.begin.restype, self.end.restype, self.cancel.restype = c.c_int64, None, None
         self.record = function(held, "record", None, handle, stream, job, c.c_int64, c.c_int64)
+        self.record_all = function(
+            held, "record_all", None, handle, c.c_char_p, c.c_size_t, c.c_size_t
+        )
+        self.next_job_id = function(held, "next_job_id", c.c_int64, handle)
         self.begin_step = function(held, "begin_step", None, handle, c.c_int32)
         self.end_step = function(held, "end_step", None, handle, c.c_int32)
         self.set_phase = function(held, "set_phase", None, handle, c.c_int32)

@@ -9,21 +9,24 @@ import atexit
 import contextlib
 import os
 import sys
-import time
 from dataclasses import dataclass
 from threading import get_ident
+from time import monotonic_ns
 
 from . import clocks, imports, switches
 from .library import EVALUATE, KINDS, NOT_GIVEN, PREDICT, TRAINING, Library
 from .sinks import LogSink, RangeSink, RecordingError
 
-# What launchers call a process's number and how many there are: torchrun, mpirun, Slurm.
-_RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
-_SIZES = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
+# What job() takes.
+JOB_KINDS = [kind for kind in KINDS if not kind.startswith(("send_", "recv_"))]
 _MOST_NOTED = 4096  # messages that are kept until their step ends
+_KEPT_NS = 100_000_000  # for how long the jobs of a step are kept before they go into the ring
 _COMPUTE = frozenset(
     ("forward", "backward", "backward_input", "backward_weight", "forward_backward", "recompute")
 )
+
+
+_OF_FORWARDS = frozenset(("send_forward", "recv_forward"))
 
 
 @dataclass
@@ -58,6 +61,14 @@ class Beside:
     step: int = NOT_GIVEN
 
 
+def _whole(messages):
+    """One message may have several tensors."""
+    sizes = {}
+    for numbers, peer, size in messages:
+        sizes[numbers, peer] = sizes.get((numbers, peer), 0) + size
+    return [(numbers, peer, size) for (numbers, peer), size in sizes.items()]
+
+
 def say(text):
     """One line on stderr."""
     with contextlib.suppress(Exception):
@@ -65,10 +76,21 @@ def say(text):
 
 
 class Session:
+    # Slots lie side by side. After a job of some length nothing is in the processor's caches, and
+    # what hooks look at costs as much as what they do. So the first ones are those of each job.
+    __slots__ = (
+        "is_off sink thread is_open is_held fused step loaded has_own_steps notes job began ended "
+        "kept_until first_micro_batch steps_inside messages mode folder facts chunks next_step action schedule gathers "
+        "ids collectives optimizer recorded_rank rank end_of_clocks is_registered phase is_unused"
+    ).split()
+
     def __init__(self):
         self._reset()
         self.mode = None
         self.folder = None
+        self.rank = None
+        self.end_of_clocks = None  # a function, where clocks of hosts are compared
+        self.is_registered = False
 
     def _reset(self):
         self.sink = None
@@ -77,19 +99,24 @@ class Session:
         self.chunks = {}  # of this rank's stages
         self.thread = None
         self.step, self.next_step = -1, 0
+        self.first_micro_batch = 0  # of the schedule's step, in the step of the program
         self.steps_inside = 0  # calls of schedules' steps that are under way
         self.has_own_steps = False
+        self.phase = TRAINING  # of this step
+        self.is_unused = False  # no job has begun in this step
         self.is_open = False  # a compute job is
         self.is_held = False  # ... whose end waits for the loss
         self.job = None  # what the open job was begun with: kind, stage, micro-batch, action
-        self.job_id = NOT_GIVEN
         self.fused = None  # the halves and the action of a fused pair that is under way
         self.action = None  # of torch's runtime, which begins
         self.schedule = None  # of torch, whose step is under way
         self.gathers = {}  # when weights of a stage were asked for
         self.loaded = []  # data that no step has used yet: when it was loaded
         self.ids = {}  # of the jobs of this step: whether it is a forward, stage, micro-batch
-        self.notes = False  # whether messages are noted; else they are told by post_begins() and on
+        self.notes = False  # whether jobs are kept until the step ends (a CPU); else the sink gets each at once
+        self.began = 0  # when the open job did, where it is noted
+        self.ended = []  # jobs that are not recorded yet: job, fused, when they began and ended
+        self.kept_until = 0  # when jobs that are noted go into the ring before their step ends
         self.messages = []  # of this step, not recorded yet: messages, when they began and ended
         self.collectives = []  # the same
         self.optimizer = None
@@ -140,7 +167,7 @@ class Session:
 
     def switch_off(self, why):
         self.is_off = True
-        self.sink = None
+        self.sink, self.notes = None, False
         say(why)
 
     # Steps.
@@ -157,16 +184,23 @@ class Session:
         if self.steps_inside > 1:
             return True
         self._close_job()
-        if not self.has_own_steps or self.step < 0:
+        if not self.has_own_steps or self.step < 0 or phase != self.phase:
+            if self.is_unused:
+                self.next_step = self.step
             self._turn_to_next_step(phase)
         self.gathers.clear()
         return True
 
-    def step_ends(self):
+    def step_ends(self, micro_batches=0):
+        """`micro_batches`: how many the schedule's step had. One behind it in the same step of the
+        program goes on counting there."""
         self.steps_inside -= 1
         if self.steps_inside == 0:
             self._close_job()
-            self._record_messages()
+            self._record_noted()
+            self.first_micro_batch += micro_batches
+            if self.has_own_steps and self.phase != TRAINING:
+                self._turn_to_next_step()
 
     def _close_job(self):
         """A job that is still open here was left by an exception, but for one that is held."""
@@ -175,13 +209,16 @@ class Session:
         self.fused = self.optimizer = None
 
     def _turn_to_next_step(self, phase=TRAINING):
-        self._record_messages()
+        self._record_noted()
         if self.step >= 0:
             self.sink.end_step(self.step)
         self.step = self.next_step
         self.next_step += 1
         self.sink.begin_step(self.step, phase)
+        self.phase, self.is_unused = phase, True
         self._record_loaded()
+        self.first_micro_batch = 0
+        self.kept_until = monotonic_ns() + _KEPT_NS
 
     def own_step(self):
         """pipetrace.step()"""
@@ -190,9 +227,12 @@ class Session:
         self.has_own_steps = True
         if self.sink is not None and self.step >= 0:
             self._close_job()
-            self._turn_to_next_step()
+            if not self.is_unused:
+                self._turn_to_next_step()
 
-    # Jobs of the compute stream.
+    # Jobs of the compute stream. On a CPU they are noted with their times, and handed to the sink
+    # together: at the end of a schedule's step, now and then in a long one, and at once outside of
+    # all steps.
 
     def begin(self, kind, stage=NOT_GIVEN, micro_batch=0, action=None):
         """Opens a job; False where it is not recorded, as inside of another one.
@@ -210,25 +250,54 @@ class Session:
             self._turn_to_next_step()
         elif self.loaded and self.has_own_steps:
             self._record_loaded()
-        self._begin_now(kind, stage, micro_batch, action)
+        self.is_unused = False
+        if not self.notes:
+            self._begin_now(kind, stage, micro_batch, action)
+            return True
+        self.job = kind, stage, micro_batch, action
+        self.is_open = True
+        self.began = monotonic_ns()
         return True
 
     def _begin_now(self, kind, stage, micro_batch, action):
         self.job = kind, stage, micro_batch, action
         self.is_open, self.is_held = True, False
-        self.job_id = self.sink.begin(kind, stage, micro_batch, action, self.chunks)
-        if kind != "backward_weight":  # whose messages are those of the input half
-            self.ids[kind == "forward", stage, micro_batch] = self.job_id
+        if self.notes:
+            self.began = monotonic_ns()
+        else:
+            job_id = self.sink.begin(kind, stage, micro_batch, action, self.chunks)
+            self._has_id(self.job, self.fused, job_id)
 
     def end(self):
         if self.is_open and self.sink is not None:
             self.is_open = self.is_held = False
-            self.sink.end()
+            if not self.notes:
+                return self.sink.end()
+            now = monotonic_ns()
+            self.ended.append((self.job, self.fused, self.began, now))
+            if now > self.kept_until or self.steps_inside == 0:
+                self._add_ended()
+                self.sink.record_added()
+                self.kept_until = now + _KEPT_NS
 
     def cancel(self):
         if self.is_open and self.sink is not None:
             self.is_open = self.is_held = False
-            self.sink.cancel()
+            if not self.notes:
+                self.sink.cancel()
+
+    def _add_ended(self):
+        for job, fused, began, ended in self.ended:
+            self._has_id(job, fused, self.sink.add_job(job, self.chunks, began, ended))
+        self.ended.clear()
+
+    def _has_id(self, job, fused, job_id):
+        """What messages of a job know it by."""
+        kind, stage, micro_batch, _ = job
+        if fused is not None:
+            self.ids[(True, *fused[0])] = self.ids[(False, *fused[1])] = job_id
+        elif kind != "backward_weight":  # whose messages are those of the input half
+            self.ids[kind == "forward", stage, micro_batch] = job_id
 
     def hold(self):
         """The job goes on until the next one begins, or until end()."""
@@ -246,15 +315,14 @@ class Session:
     def half_begins(self):
         """A half of the fused pair begins: with the first one the job does. Returns True."""
         if not self.is_open:
-            (stage, micro_batch), (other, its), action = self.fused
+            (stage, micro_batch), _, action = self.fused
             self._begin_now("forward_backward", stage, micro_batch, action)
-            self.ids[True, stage, micro_batch] = self.ids[False, other, its] = self.job_id
         return True
 
     def fused_ends(self, is_whole):
         """Also ends a job that is no pair, where a step of a schedule may be either."""
-        self.fused = None
         self.end() if is_whole else self.cancel()
+        self.fused = None
 
     # Messages and collectives. On a CPU they are noted with their times, and recorded at the end of
     # the step. On a GPU a receive is the time for which the stream of the jobs waits for it, and a
@@ -264,24 +332,27 @@ class Session:
         """`messages`: of each (kind, stage, micro-batch), the peer, and the bytes of a tensor."""
         self.messages.append((messages, began, ended))
         if len(self.messages) > _MOST_NOTED:
-            self._record_messages()
+            self._record_noted()
 
-    def _record_messages(self):
-        for messages, began, ended in self.messages:
-            whole = {}
-            for numbers, peer, size in messages:  # one message may have several tensors
-                whole[numbers, peer] = whole.get((numbers, peer), 0) + size
-            for (numbers, peer), size in whole.items():
-                self.sink.record(numbers[0][:4], self._message(numbers, peer, size), began, ended)
-        for collective, began, ended in self.collectives:
-            self.sink.record("reduce", collective, began, ended)
+    def _record_noted(self):
+        if self.notes:
+            self._add_ended()
+            add, ids, chunks = self.sink.add_message, self.ids, self.chunks
+            for messages, began, ended in self.messages:
+                for message in messages if len(messages) == 1 else _whole(messages):
+                    kind, stage, micro_batch = message[0]
+                    job_id = ids.get((kind in _OF_FORWARDS, stage, micro_batch), NOT_GIVEN)
+                    add(message, chunks, job_id, began, ended)
+            for collective, began, ended in self.collectives:
+                self.sink.add("reduce", collective, began, ended)
+            self.sink.record_added()
         self.messages.clear()
         self.collectives.clear()
         self.ids.clear()
 
     def _message(self, numbers, peer, size):
         kind, stage, micro_batch = numbers
-        job_id = self.ids.get((kind.endswith("_forward"), stage, micro_batch), NOT_GIVEN)
+        job_id = self.ids.get((kind in _OF_FORWARDS, stage, micro_batch), NOT_GIVEN)
         chunk = self.chunks.get(stage, NOT_GIVEN)
         return Beside(kind, stage, chunk, micro_batch, peer, size, job_id)
 
@@ -314,7 +385,7 @@ class Session:
         made = Beside(kind, stage, self.chunks.get(stage, NOT_GIVEN), members=members)
         if self.sink.is_cuda:
             self.sink.begin_on("reduce", made)
-        return made, time.monotonic_ns()
+        return made, monotonic_ns()
 
     def collective_ends(self, token, is_whole):
         made, began = token
@@ -322,7 +393,7 @@ class Session:
             self.sink.end_on("reduce")
         elif is_whole:
             made.step = self.step
-            self.collectives.append((made, began, time.monotonic_ns()))
+            self.collectives.append((made, began, monotonic_ns()))
 
     def collective_was(self, kind, stage, members, began):
         """One that ends now, and was asked for at `began`."""
@@ -342,12 +413,12 @@ class Session:
             self.cancel()
         elif self.is_open:
             return None
-        return time.monotonic_ns(), inside
+        return monotonic_ns(), inside
 
     def data_ends(self, begun, is_loaded):
         began, inside = begun
         if is_loaded:
-            self.loaded.append((began, time.monotonic_ns()))
+            self.loaded.append((began, monotonic_ns()))
         if inside is not None:
             self._record_loaded()
             self._begin_now(*inside)
@@ -374,17 +445,14 @@ class Session:
     def _close_at_exit(self):
         if not self.is_registered:
             atexit.register(self.close)
-            Session.is_registered = True
+            self.is_registered = True
         if "multiprocessing.util" in sys.modules:  # whose forked children do not call atexit's
             sys.modules["multiprocessing.util"].Finalize(None, self.close, exitpriority=0)
 
-    is_registered = False
-    end_of_clocks = None  # a function, where clocks of hosts are compared
-
     def close(self):
         if self.sink is not None:
-            self._record_messages()
-        sink, self.sink = self.sink, None
+            self._record_noted()
+        sink, self.sink, self.notes = self.sink, None, False
         self.is_off = True
         if sink is None:
             return
@@ -400,8 +468,6 @@ class Session:
         self._reset()
         self.recorded_rank = recorded
 
-    rank = None
-
 
 def plain_facts():
     """What launchers and torch.distributed say of a process whose pipeline is not known."""
@@ -413,7 +479,7 @@ def rank_and_world_size():
     dist = sys.modules.get("torch.distributed")
     if dist is not None and dist.is_available() and dist.is_initialized():
         return dist.get_rank(), dist.get_world_size()
-    return switches.number(*_RANKS) or 0, switches.number(*_SIZES)
+    return switches.place()
 
 
 session = Session()
@@ -427,6 +493,8 @@ def instrument(folder: "str | os.PathLike | None" = None) -> bool:
     changes nothing. Returns whether anything is recorded.
     """
     mode = switches.mode("record")
+    if (unknown := switches.unknown_mode()) is not None:
+        say(f"nothing is recorded: PIPETRACE is {unknown!r}, and can be 1, 0 or annotate")
     if mode is None or session.mode is not None:
         return session.mode is not None
     session.folder = os.path.abspath(folder) if folder else switches.log_folder()
@@ -461,8 +529,8 @@ def job(kind: str, micro_batch: int = 0, stage: "int | None" = None):
     `stage` in the pipeline, over all chunks. A block that raises is not recorded, nor is one inside
     of another job. `with pipetrace.job("forward", micro_batch=3, stage=1): ...`
     """
-    if kind not in KINDS or "send_" in kind or "recv_" in kind:
-        raise ValueError(f"{kind!r} is no kind of job: docs/python-recording.md lists them")
+    if kind not in JOB_KINDS:
+        raise ValueError(f"{kind!r} is no kind of job; these are: {', '.join(JOB_KINDS)}")
     is_begun = False
     if session.sink is not None or session._open(explicit=True):
         is_begun = session.begin(kind, NOT_GIVEN if stage is None else stage, micro_batch)

@@ -4,7 +4,18 @@ import ctypes as c
 import functools
 import sys
 
-from .library import KINDS, NOT_GIVEN, SWITCHED_ON, Job, Library
+from .library import (
+    BACK,
+    ENDED_JOB_SIZE,
+    FRONT,
+    ID,
+    KINDS,
+    NOT_GIVEN,
+    SWITCHED_ON,
+    TIMES,
+    Job,
+    Library,
+)
 
 
 class RecordingError(Exception):
@@ -23,9 +34,9 @@ LETTERS = {
 class LogSink:
     """Jobs go into `workerlog.<rank>` by the C library.
 
-    Compute jobs are begun and ended. Messages and collectives of a CPU are recorded later, at times
-    that were noted, so they may overlap. On a GPU all are begun and ended, as only an event on its
-    stream has a time.
+    On a GPU jobs are begun and ended, as only an event on its stream has a time. Those of a CPU are
+    recorded later, at times that were noted: add() them, then record_added() does so in one call of
+    the library.
     """
 
     def __init__(self, facts, folder):
@@ -59,6 +70,8 @@ class LogSink:
         self.compute = self.streams["compute"]
         self.jobs = {}
         self.scratch = library.new_job("default")
+        self.pieces = {}  # of a pipetrace_ended_job, by what is the same in each step
+        self.added = []  # the four pieces of each job that was added
         self.texts = {}
         self._begin = library.begin
         # Called without a Python function in between.
@@ -84,21 +97,61 @@ class LogSink:
         return address
 
     def begin(self, kind, stage, micro_batch, action, chunks):
-        """Opens a compute job; returns its id. `chunks` has those of stages."""
+        """Opens a compute job of a GPU; returns its id. `chunks` has those of stages."""
         key = kind, stage, micro_batch, action
         job = self.jobs.get(key)
         if job is None:
-            job = self.jobs[key] = self._new_job(*key, chunks)
+            made = self.library.new_job(kind)
+            _, made.micro_batch, made.stage, made.chunk, action = self._known(*key, chunks)
+            made.action = action or None
+            job = self.jobs[key] = c.byref(made)
         return self._begin(self.handle, self.compute, job)
 
-    def _new_job(self, kind, stage, micro_batch, action, chunks):
-        job = self.library.new_job(kind)
-        job.micro_batch, job.stage = micro_batch, stage
-        job.chunk = chunks.get(stage, NOT_GIVEN)
+    def _known(self, kind, stage, micro_batch, action, chunks):
+        """What a job has in each step: kind, micro-batch, stage, chunk, and the action's address."""
         if action is None and kind in LETTERS and stage >= 0:
             action = f"{stage}{LETTERS[kind]}{micro_batch}"
-        job.action = self.text(action) if action else None
-        return c.byref(job)
+        address = self.text(action) if action else 0
+        return KINDS[kind], micro_batch, stage, chunks.get(stage, NOT_GIVEN), address
+
+    def add_job(self, job, chunks, began, ended):
+        """Adds a compute job of a CPU that has ended, by time.monotonic_ns(). Returns its id."""
+        pieces = self.pieces.get(job)
+        if pieces is None:
+            kind, micro_batch, stage, chunk, action = self._known(*job, chunks)
+            numbers = kind, micro_batch, NOT_GIVEN, stage, chunk, NOT_GIVEN, NOT_GIVEN
+            pieces = self.pieces[job] = self._pieces(self.compute, numbers, action)
+        front, back = pieces
+        job_id = self.library.next_job_id(self.handle)
+        self.added += (TIMES.pack(began, ended), front, ID.pack(job_id), back)
+        return job_id
+
+    def add_message(self, message, chunks, job_id, began, ended):
+        """Adds a message, which is ((kind, stage, micro-batch), peer, bytes)."""
+        pieces = self.pieces.get(message)
+        if pieces is None:
+            (kind, stage, micro_batch), peer, size = message
+            chunk = chunks.get(stage, NOT_GIVEN)
+            numbers = KINDS[kind], micro_batch, NOT_GIVEN, stage, chunk, peer, size
+            pieces = self.pieces[message] = self._pieces(self.streams[kind[:4]], numbers, 0)
+        front, back = pieces
+        self.added += (TIMES.pack(began, ended), front, ID.pack(job_id), back)
+
+    def add(self, stream, job, began, ended):
+        """Adds any other job of a CPU."""
+        numbers = KINDS[job.kind], job.micro_batch, job.step, job.stage, job.chunk, job.peer
+        members = self.text(job.members) if job.members else 0
+        front, back = self._pieces(self.streams[stream], (*numbers, job.bytes), members)
+        self.added += (TIMES.pack(began, ended), front, ID.pack(job.job_id), back)
+
+    def _pieces(self, stream, numbers, text):
+        return FRONT.pack(stream, c.sizeof(Job), *numbers), BACK.pack(text, NOT_GIVEN, NOT_GIVEN)
+
+    def record_added(self):
+        """Records all that was added, in the order in which it was."""
+        jobs = b"".join(self.added)
+        self.library.record_all(self.handle, jobs, len(self.added) // 4, ENDED_JOB_SIZE)
+        self.added.clear()
 
     def _described(self, job):
         described = self.scratch
@@ -109,13 +162,11 @@ class LogSink:
         described.action = self.text(job.members) if job.members else None
         return described
 
-    def record(self, stream, job, began, ended):
-        """Records a job of a CPU that has ended, by time.monotonic_ns()."""
-        described = self._described(job)
-        self.library.record(self.handle, self.streams[stream], c.byref(described), began, ended)
-
     def record_data(self, job, began, ended):
-        self.record(self.hosts_data, job, began, ended)
+        """Data that the host has loaded."""
+        self.add(self.hosts_data, job, began, ended)
+        if self.is_cuda:
+            self.record_added()
 
     def begin_on(self, stream, job):
         """Opens a job of a GPU's stream beside the compute stream."""
@@ -193,9 +244,6 @@ class RangeSink:
 
     def end_on(self, stream):
         self._exit()
-
-    def record(self, stream, job, began, ended):
-        pass
 
     def record_data(self, job, began, ended):
         pass

@@ -7,10 +7,11 @@ makes them, and last from their post to the end of the wait for them.
 """
 
 import contextlib
+from threading import get_ident
 from time import monotonic_ns
 
 from . import topology
-from .hooks import FAILED, Hook, around, job
+from .hooks import FAILED, Hook, around, behind, calling, job, replace
 from .session import EVALUATE, PREDICT, TRAINING, session
 
 _KINDS = {  # of compute actions
@@ -28,8 +29,8 @@ def hook_schedules(module):
         around(schedule, "__init__", lambda self, *_, **__: self, _schedule_is_made)
         around(schedule, "step", _step_begins, _step_ends)
     around(module._PipelineSchedule, "_maybe_compute_loss", lambda *_, **__: True, _loss_ends)
-    around(module, "_batch_p2p", _post_begins, _post_ends)
-    around(module, "_wait_batch_p2p", _wait_begins, _wait_ends)
+    replace(module, "_batch_p2p", _noting_posts)
+    replace(module, "_wait_batch_p2p", _noting_waits)
     runtime = getattr(module, "_PipelineScheduleRuntime", None)
     if runtime is not None:
         around(runtime, "_assert_unsharded", _gather_is_awaited, _gather_ends)
@@ -49,7 +50,7 @@ def hook_stage(module):
         ("recv_backward", "get_bwd_recv_ops"),
         ("send_backward", "get_bwd_send_ops"),
     ):
-        around(stage, name, _numbers_of(kind), _tag)
+        behind(stage, name, _tag_as(kind))
     around(stage, "perform_reduce_grad", _reduce_begins, _reduce_ends)
 
 
@@ -77,7 +78,7 @@ def _step_begins(schedule, *_, **__):
 
 
 def _step_ends(_, __):
-    session.step_ends()
+    session.step_ends(getattr(session.schedule, "_n_microbatches", 0))
     if session.steps_inside == 0:
         session.schedule = None  # which holds a model
 
@@ -85,10 +86,15 @@ def _step_ends(_, __):
 # Jobs.
 
 
+def _job_begins(kind, stage_index, chunk_id):
+    """`chunk_id`: the micro-batch in the schedule's step."""
+    return session.begin(kind, stage_index, session.first_micro_batch + chunk_id)
+
+
 def _forward_begins(stage, fwd_chunk_id, *_, **__):
     if session.fused is not None and session.half_begins():
         return None
-    return stage if session.begin("forward", stage.stage_index, fwd_chunk_id) else None
+    return stage if _job_begins("forward", stage.stage_index, fwd_chunk_id) else None
 
 
 def _forward_ends(stage, result):
@@ -107,13 +113,15 @@ def _loss_ends(_, result):
 
 def _backward_begins(stage, bwd_chunk_id, loss=None, full_backward=True, last_backward=False, **_):
     if not stage.has_backward or (session.fused is not None and session.half_begins()):
-        return False
+        return None
     kind = "backward" if full_backward else "backward_input"
-    return session.begin(kind, stage.stage_index, bwd_chunk_id)
+    return _job_begins(kind, stage.stage_index, bwd_chunk_id) or None
 
 
 def _weight_begins(stage, bwd_chunk_id, *_, **__):
-    return stage.has_backward and session.begin("backward_weight", stage.stage_index, bwd_chunk_id)
+    if not stage.has_backward:
+        return None
+    return _job_begins("backward_weight", stage.stage_index, bwd_chunk_id) or None
 
 
 # Actions of the runtime.
@@ -199,8 +207,8 @@ class _Action:
             halves = {_letters(each): each for each in action.sub_actions}
             forward, backward = halves["F"], halves.get("B") or halves["I"]
             if not session.fused_begins(
-                (forward.stage_index, forward.microbatch_index),
-                (backward.stage_index, backward.microbatch_index),
+                (forward.stage_index, session.first_micro_batch + forward.microbatch_index),
+                (backward.stage_index, session.first_micro_batch + backward.microbatch_index),
                 str(action),
             ):
                 return None
@@ -212,7 +220,7 @@ class _Action:
             if not own:
                 session.gathers[action.stage_index] = monotonic_ns()
             return None
-        if session.begin(kind, action.stage_index, action.microbatch_index):
+        if _job_begins(kind, action.stage_index, action.microbatch_index):
             return lambda is_whole: session.end() if is_whole else session.cancel()
         return None
 
@@ -223,21 +231,67 @@ class _Action:
 class _Works(list):
     """What posting messages returned, with what is known of the messages."""
 
-    messages = ()  # as Session.note_messages() takes them
-    began = posted = 0
+    # As Session.note_messages() takes them, and when the post began and ended.
+    __slots__ = ("messages", "began", "posted")
 
 
-def _numbers_of(kind):
-    def before(stage, chunk_id, *_, **__):
-        return kind, stage.stage_index, chunk_id
-
-    return before
-
-
-def _tag(numbers, operations):
-    if operations is not FAILED:
+def _tag_as(kind):
+    def after(operations, stage, chunk_id, *_, **__):
+        numbers = kind, stage.stage_index, session.first_micro_batch + chunk_id
         for operation in operations:
             operation.pipetrace = numbers
+
+    return after
+
+
+# Where messages are noted, one function does all: there are more of them than of jobs, and after a
+# job of some length each function that is called costs a microsecond or two.
+
+
+def _noting_posts(original, hook):
+    told = calling(_post_begins, _post_ends)(original, hook)
+
+    def hooked(p2p_ops, *args, **kwargs):
+        if not session.notes or hook.is_off or get_ident() != session.thread:
+            return told(p2p_ops, *args, **kwargs)
+        began = monotonic_ns()
+        works = original(p2p_ops, *args, **kwargs)
+        try:
+            if p2p_ops and hasattr(p2p_ops[0], "pipetrace"):
+                posted, messages = monotonic_ns(), []
+                for each in p2p_ops:
+                    messages.append((each.pipetrace, each.peer, each.tensor.nbytes))
+                noted = _Works(works)
+                noted.messages, noted.began, noted.posted = messages, began, posted
+                works = noted
+        except Exception as error:
+            hook.fail(error)
+        return works
+
+    return hooked
+
+
+def _noting_waits(original, hook):
+    told = calling(_wait_begins, _wait_ends)(original, hook)
+
+    def hooked(work, *args, **kwargs):
+        if not session.notes or hook.is_off or type(work) is not _Works or not work.messages:
+            return told(work, *args, **kwargs)
+        messages, work.messages = work.messages, ()
+        ended = None
+        try:
+            if messages[-1][0][0][0] == "s":  # behind sends torch posts receives
+                ended = work.posted
+                for each in work:
+                    if not each.is_completed():
+                        ended = None
+        except Exception as error:
+            hook.fail(error)
+        result = original(work, *args, **kwargs)
+        session.messages.append((messages, work.began, ended or monotonic_ns()))
+        return result
+
+    return hooked
 
 
 def _post_begins(p2p_ops, *_, **__):
@@ -245,40 +299,28 @@ def _post_begins(p2p_ops, *_, **__):
     if not p2p_ops or not hasattr(p2p_ops[0], "pipetrace") or not session.is_ready():
         return None
     messages = [(each.pipetrace, each.peer, each.tensor.nbytes) for each in p2p_ops]
-    if not session.notes:
-        session.post_begins(messages)
-    return messages, monotonic_ns()
+    session.post_begins(messages)
+    return messages
 
 
-def _post_ends(token, works):
-    if not session.notes:
-        session.post_ends(token[0])
+def _post_ends(messages, works):
+    session.post_ends(messages)
     if works is FAILED:
         return None
     result = _Works(works)
-    result.messages, result.began = token
-    result.posted = monotonic_ns()
+    result.messages = messages
     return result
 
 
 def _wait_begins(work, *_, **__):
     if type(work) is not _Works or not work.messages or session.sink is None:
         return None
-    if not session.notes:
-        return (work, False) if session.wait_begins(work.messages) else None
-    (kind, _stage, _micro_batch), _peer, _bytes = work.messages[
-        -1
-    ]  # behind sends torch posts receives
-    return work, kind[0] == "s" and all([each.is_completed() for each in work])
+    return work if session.wait_begins(work.messages) else None
 
 
-def _wait_ends(token, result):
-    work, were_over = token
-    messages, work.messages = work.messages, ()
-    if not session.notes:
-        session.wait_ends()
-    elif result is not FAILED:
-        session.note_messages(messages, work.began, work.posted if were_over else monotonic_ns())
+def _wait_ends(work, _):
+    work.messages = ()
+    session.wait_ends()
 
 
 # Weights and gradients of data parallelism.

@@ -67,9 +67,9 @@ class Cuda(unittest.TestCase):
             ("recv_forward", "get_fwd_recv_ops"),
             ("send_forward", "get_fwd_send_ops"),
         ):
-            hooks.around(Stage, name, torch_pipelining._numbers_of(kind), torch_pipelining._tag)
-        hooks.around(Messages, "post", torch_pipelining._post_begins, torch_pipelining._post_ends)
-        hooks.around(Messages, "wait", torch_pipelining._wait_begins, torch_pipelining._wait_ends)
+            hooks.behind(Stage, name, torch_pipelining._tag_as(kind))
+        hooks.replace(Messages, "post", torch_pipelining._noting_posts)
+        hooks.replace(Messages, "wait", torch_pipelining._noting_waits)
         with tempfile.TemporaryDirectory() as folder:
             facts = Facts(rank=1, world_size=2, cuda_stream=stream, device_name="made up")
             session.mode, session.folder = "record", folder

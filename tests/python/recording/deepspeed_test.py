@@ -51,8 +51,27 @@ class DeepSpeed(unittest.TestCase):
                 check=True,
             )
             self.assertIn("4 ranks in 2 pipelines, 2 steps", done.stdout)
-            self.assertIn("\nschedule: 1F1B, ", done.stdout)
+            self.assertIn("\nschedule: 1F1B (TrainSchedule in the logs), ", done.stdout)
             self.assertNotRegex(done.stdout, ranks.DOUBT)
+
+    def test_ranks_of_its_launcher_are_found(self):
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            launcher = [sys.executable, "-m", "deepspeed.launcher.runner", "--num_gpus", "2"]
+            options = ["--no_local_rank", "--master_port", str(ranks.free_ports(1)[0])]
+            done = subprocess.run(
+                [*launcher, *options, "--module", "pipetrace", PROGRAM, "2", str(STEPS)],
+                cwd=folder,
+                env={**os.environ, "PYTHONPATH": str(ranks.ROOT / "python"), "NOTES": temporary},
+                capture_output=True,
+                text=True,
+                timeout=240,
+            )
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            for rank in range(2):
+                log = ranks.Log(folder / f"pipetrace-logs/workerlog.{rank}")
+                self.assertEqual((log.meta["rank"], log.meta["world_size"]), (rank, 2))
+                self.assertEqual(len(log.of_kind("forward")), STEPS * MICRO_BATCHES)
 
     def check(self, rank, log, notes):
         stage, replica = divmod(rank, 2)

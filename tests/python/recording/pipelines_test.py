@@ -85,7 +85,10 @@ class Pipelines(unittest.TestCase):
         folder, found = self.train(name, name, True)
         self.assertEqual(found, expected, "losses and weights are the same bits")
         report = self.report(folder)
-        self.assertRegex(report, rf"\nschedule: {NAMES[name]}(\n|, also the order of )")
+        self.assertRegex(
+            report,
+            rf"\nschedule: {NAMES[name]}( \(Schedule\w+ in the logs\))?(\n|, also the order of )",
+        )
         self.assertIn("4 ranks, 2 steps, ", report)
         self.assertNotRegex(report, ranks.DOUBT)
         self.assertNotIn("warning", report)

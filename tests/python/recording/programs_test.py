@@ -11,6 +11,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import unittest.mock
 
 import ranks
 
@@ -97,6 +98,13 @@ class Programs(unittest.TestCase):
             plain = self.run_python("-m", name, "x", recorded=False).stdout
             self.assertEqual(self.run_python("-m", name, "x").stdout, plain)
 
+    def test_the_local_rank_of_a_launcher_is_the_programs(self):
+        self.write("import sys; print(sys.argv[1:])", "show.py")
+        for name in ("show.py", "-m show"):
+            for option in ("--local_rank=1", "--local-rank=1"):  # deepspeed's, torch's
+                done = self.run_python(option, *name.split(), "-x")
+                self.assertEqual(done.stdout, f"['{option}', '-x']\n")
+
     def test_a_folder_with_a_main_is_a_program(self):
         self.write("import sys; print(sys.argv[1:], __name__)", "app/__main__.py")
         self.assertEqual(self.run_python("app", "x").stdout, "['x'] __main__\n")
@@ -166,7 +174,7 @@ class Programs(unittest.TestCase):
 
     def test_a_kind_that_there_is_not_is_refused(self):
         done = self.train("with pipetrace.job('froward'): pass", code=1)
-        self.assertIn("'froward' is no kind of job", done.stderr)
+        self.assertIn("'froward' is no kind of job; these are: lr, forward, backward,", done.stderr)
 
     def test_the_doctor_says_what_is_here(self):
         done = self.run_python("doctor")
@@ -179,6 +187,16 @@ class Programs(unittest.TestCase):
     def test_pipetrace_0_records_nothing(self):
         self.train("train()", PIPETRACE="0")
         self.assertFalse(self.logs.exists())
+
+    def test_a_value_of_pipetrace_that_nobody_knows_is_said(self):
+        for text in ("train()", "import pipetrace.auto\ntrain()"):
+            done = self.train(text, recorded=text == "train()", PIPETRACE="perhaps")
+            self.assertIn(
+                "pipetrace: nothing is recorded: PIPETRACE is 'perhaps', and can be 1, 0 or annotate",
+                done.stderr,
+            )
+            self.assertFalse(self.logs.exists())
+        self.assertNotIn("nothing is recorded", self.train("train()", PIPETRACE="off").stderr)
 
     def test_auto_records_if_the_environment_says_so(self):
         text = "import pipetrace.auto\ntrain()"
@@ -224,8 +242,38 @@ class Programs(unittest.TestCase):
     def test_the_rank_is_the_launchers(self):
         self.train("train()", RANK="2", WORLD_SIZE="4")
         self.assertEqual((self.log(2).meta["rank"], self.log(2).meta["world_size"]), (2, 4))
-        self.train("train()", OMPI_COMM_WORLD_RANK="3", OMPI_COMM_WORLD_SIZE="4")
-        self.assertEqual((self.log(3).meta["rank"], self.log(3).meta["world_size"]), (3, 4))
+        slurm = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
+        for rank, variables in (
+            (3, {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4", **slurm}),
+            (1, {"PMI_RANK": "1", "PMI_SIZE": "4"}),
+            (5, {**slurm, "SLURM_PROCID": "5", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}),
+        ):
+            with self.subTest(variables):
+                self.train("train()", **variables)
+                meta = self.log(rank).meta
+                self.assertEqual((meta["rank"], meta["world_size"]), (rank, 4))
+
+    def test_the_script_of_a_slurm_job_is_no_rank_of_its_step(self):
+        self.train("train()", SLURM_PROCID="0", SLURM_NTASKS="8")
+        self.assertEqual(self.log().meta["rank"], 0)
+        self.assertNotIn("world_size", self.log().meta)
+
+    def test_hosts_are_several_where_the_launcher_says_so(self):
+        sys.path.insert(0, str(ranks.ROOT / "python"))
+        from pipetrace.recording import switches
+
+        slurm = {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0"}
+        for variables, expected in (
+            ({}, False),
+            ({"RANK": "1", "LOCAL_WORLD_SIZE": "4"}, False),
+            ({"RANK": "1", "LOCAL_WORLD_SIZE": "2"}, True),
+            ({"RANK": "1", "LOCAL_SIZE": "2"}, True),  # deepspeed
+            ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}, True),
+            ({**slurm, "SLURM_NNODES": "2", "SLURM_STEP_NUM_NODES": "1"}, False),
+            ({**slurm, "SLURM_NNODES": "2"}, True),
+        ):
+            with self.subTest(variables), unittest.mock.patch.dict(os.environ, variables):
+                self.assertEqual(switches.has_several_hosts(4), expected)
 
     # What programs do.
 

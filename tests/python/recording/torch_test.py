@@ -172,6 +172,27 @@ class TorchPrograms(unittest.TestCase):
         text = (self.folder / "profile.csv").read_text()
         self.assertEqual(text.count(",forward,"), 4)
 
+    def test_a_training_killed_in_a_step_leaves_the_jobs_before_the_last_tenth_of_a_second(self):
+        self.train(
+            """
+            import time
+            train()
+            forward, calls = part.forward, []
+            def slow(x):
+                calls.append(x)
+                if len(calls) == 2: os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(0.2)
+                return forward(x)
+            part.forward = slow
+            train()
+            """,
+            code=-signal.SIGKILL,
+        )
+        command = [PIPE_TRACE, self.logs, "-o", self.folder / "profile.csv"]
+        subprocess.run(command, capture_output=True, check=True)
+        text = (self.folder / "profile.csv").read_text()
+        self.assertEqual(text.count(",forward,"), 3)
+
     def test_evaluation_is_a_phase_and_no_training(self):
         self.train("""
             train()
@@ -183,6 +204,30 @@ class TorchPrograms(unittest.TestCase):
         self.assertEqual([log.actions(step) for step in range(3)], [STEP, ["0F0", "0F1"], STEP])
         phases = {job["step"]: job.get("phase") for job in log.jobs}
         self.assertEqual(phases, {0: None, 1: "evaluate", 2: None})
+
+    def test_evaluation_between_steps_of_the_program_is_none_of_them(self):
+        self.train("""
+            import pipetrace
+            def evaluate():
+                with torch.no_grad():
+                    schedule.eval(x, target=x)
+            pipetrace.step()
+            for step in range(2):
+                evaluate()
+                train()
+                train()
+                pipetrace.step()
+            train()
+            evaluate()
+            pipetrace.step()
+            train()
+            """)
+        log = self.log()
+        evaluation, two = ["0F0", "0F1"], [*STEP, "0F2", "0F3", "0B2", "0B3"]
+        actions = [log.actions(step) for step in range(7)]
+        self.assertEqual(actions, [evaluation, two, evaluation, two, STEP, evaluation, STEP])
+        phases = {job["step"]: job.get("phase") for job in log.jobs}
+        self.assertEqual({step for step in phases if phases[step] == "evaluate"}, {0, 2, 5})
 
     def test_compiled_parts_and_optimizers_are_recorded(self):
         output = self.train("""
@@ -270,7 +315,12 @@ class TorchPrograms(unittest.TestCase):
                 optimizer.step()
                 pipetrace.step()
             """)
-        self.assertEqual([self.log().actions(step) for step in range(3)], [STEP + STEP] * 2 + [[]])
+        second = [f"{action[:-1]}{int(action[-1]) + 2}" for action in STEP]
+        self.assertEqual(
+            [self.log().actions(step) for step in range(3)],
+            [STEP + second] * 2 + [[]],
+            "micro-batches of a step are told apart",
+        )
 
     def test_ranks_of_several_hosts_compare_their_clocks(self):
         self.train(
