@@ -31,6 +31,16 @@ constexpr bool areComplete() {
 }
 static_assert(areComplete(), "a class of bubbles has one row, in the order of BubbleClass");
 
+constexpr bool hasEachClassItsPattern() {
+  for (std::size_t i = 1; i < kBubbleClasses.size(); ++i) {
+    for (std::size_t j = 1; j < i; ++j) {
+      if (kBubbleClasses[i].pattern == kBubbleClasses[j].pattern) return false;
+    }
+  }
+  return kBubbleClasses.front().pattern == rowOf(BubbleClass::kUnknown).pattern;
+}
+static_assert(hasEachClassItsPattern(), "give the class a pattern that no other one has");
+
 /// Whether the list has each class from `first` on once.
 template <std::size_t N>
 constexpr bool hasAll(const std::array<BubbleClass, N>& list, BubbleClass first) {

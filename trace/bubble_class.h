@@ -51,6 +51,23 @@ struct BubbleTints {
 inline constexpr int kUsualStroke = 44;
 inline constexpr int kBoldStroke = 90;
 
+/// The lines of a class's hatching, which tell it from others where colours do not. What they look
+/// like: chart/colors/hatch_pattern.h.
+enum class BubblePattern : std::uint8_t {
+  kRising,
+  kFalling,
+  kUpright,
+  kLevel,
+  kGrid,
+  kCross,
+  kRisingDashes,
+  kFallingDashes,
+  kLevelDashes,
+  kDots,
+};
+
+inline constexpr int kBubblePatternCount = static_cast<int>(BubblePattern::kDots) + 1;
+
 /// All that must be known of a class but how it is found (analysis/run/bubbles/). Sentences have no
 /// full stop.
 struct BubbleClassRow {
@@ -64,6 +81,9 @@ struct BubbleClassRow {
   char mark = 0;                   ///< in charts made of characters
   std::string_view catapult = {};  ///< the reserved name of its colour in Chrome's viewer
   BubbleTints tints = {};
+  /// No other class has it. The schedule's own classes have the calmest ones. Bubbles without a
+  /// class look like those whose cause is unknown.
+  BubblePattern pattern = BubblePattern::kRising;
   int stroke = kUsualStroke;  ///< of its hatching: of 256, from the tint to black or white
   /// The finding about it starts so where nobody is to blame: "of the idle time … take".
   const char* finding = "";
@@ -87,15 +107,17 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0x8196a1, 0x878e8b},
                .paddle = {0xb1c8de, 0x56727f},
                .colourBlind = {0xc9bdc2, 0x77767c}},
+     .pattern = BubblePattern::kRising,
      .stroke = kBoldStroke},
     {.of = BubbleClass::kWarmUp,
      .name = "warm_up",
-     .meaning = "the schedule's own, at the start",
+     .meaning = "the schedule's own, before the first backward",
      .mark = '-',
      .catapult = "thread_state_sleeping",  // nearly white
      .tints = {.paper = {0xd8e5f4, 0x2b3d4e},
                .paddle = {0xd5f1fd, 0x293a47},
                .colourBlind = {0xe1edfc, 0x373c48}},
+     .pattern = BubblePattern::kRisingDashes,
      .finding = kSchedulesOwn,
      .advice = kOtherSchedule},
     {.of = BubbleClass::kSteady,
@@ -106,16 +128,18 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0xbdb1ab, 0x3d3e3a},
                .paddle = {0xc9cac7, 0x4c5659},
                .colourBlind = {0xa69c92, 0x575756}},
+     .pattern = BubblePattern::kDots,
      .finding = kSchedulesOwn,
      .advice = kOtherSchedule},
     {.of = BubbleClass::kDrain,
      .name = "drain",
-     .meaning = "the schedule's own, at the end",
+     .meaning = "the schedule's own, after the last forward",
      .mark = '-',
      .catapult = "cq_build_abandoned",  // middle grey
      .tints = {.paper = {0xd6d5bc, 0x5c503d},
                .paddle = {0xfff3dc, 0x4a4031},
                .colourBlind = {0xf6efd8, 0x3a3222}},
+     .pattern = BubblePattern::kFallingDashes,
      .finding = kSchedulesOwn,
      .advice = kOtherSchedule},
     {.of = BubbleClass::kSync,
@@ -126,6 +150,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0xb6abef, 0x505199},
                .paddle = {0xdab4fa, 0x6a5394},
                .colourBlind = {0x7991e9, 0x40468a}},
+     .pattern = BubblePattern::kUpright,
      .finding = "of the idle time optimizers and collectives take",
      .advice = "see whether gradients can be reduced while backward passes run, and weights be "
                "updated by several ranks",
@@ -141,6 +166,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0xf6ec94, 0x8b851c},
                .paddle = {0xddf4a2, 0x8e852e},
                .colourBlind = {0xcbe07e, 0x948630}},
+     .pattern = BubblePattern::kLevel,
      .advice = "see what the host does before it launches: calls that wait for the device, Python "
                "between jobs, a busy processor",
      .longer = "more time passes before jobs@ begin whose inputs are there",
@@ -154,6 +180,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0xb4597e, 0x883075},
                .paddle = {0xaa5ea2, 0x7b2c6e},
                .colourBlind = {0xa75e99, 0x913775}},
+     .pattern = BubblePattern::kFalling,
      .advice = "see whether messages can be smaller, the network faster, or a schedule that sends "
                "less often",
      .longer = "waits for messages are longer",
@@ -168,6 +195,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0x543cc8, 0x7030c4},
                .paddle = {0x543cc8, 0x543cc8},
                .colourBlind = {0x543cc8, 0x7030c4}},
+     .pattern = BubblePattern::kGrid,
      .advice = "give messages the order of their times: pipe-trace plan --transfers in-time writes "
                "such a plan",
      .longer = "waits of messages for their line are longer",
@@ -181,6 +209,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0xcc9684, 0x8e5767},
                .paddle = {0xd59475, 0xa46056},
                .colourBlind = {0xedaf9c, 0x9d5f51}},
+     .pattern = BubblePattern::kLevelDashes,
      .advice = "see why jobs vary: other processes on the hosts, inputs of different lengths, "
                "clocks of GPUs that change",
      .longer = "waits for unusually long jobs@ are longer",
@@ -194,6 +223,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0xd2454b, 0xb4352a},
                .paddle = {0xd74c4e, 0xb02927},
                .colourBlind = {0xe54853, 0xb7202b}},
+     .pattern = BubblePattern::kCross,
      .advice = "give slower stages fewer layers",
      .longer = "waits for slower stages are longer",
      .shorter = "waits for slower stages are shorter"},
@@ -205,6 +235,7 @@ inline constexpr std::array<BubbleClassRow, kBubbleClassCount> kBubbleClasses = 
      .tints = {.paper = {0x8196a1, 0x878e8b},
                .paddle = {0xb1c8de, 0x56727f},
                .colourBlind = {0xc9bdc2, 0x77767c}},
+     .pattern = BubblePattern::kRising,
      .stroke = kBoldStroke,
      .finding = "of the idle time no cause is known for",
      .advice = "give the logs of all ranks together",

@@ -38,44 +38,9 @@ constexpr bool isInOrder() {
 }
 static_assert(isInOrder(), "each pattern has its row, in the order of BubblePattern");
 
-struct Choice {
-  BubbleClass of = {};
-  BubblePattern pattern = {};
-};
-
-/// In the order of BubbleClass. The schedule's own classes have the calmest patterns.
-constexpr std::array<Choice, kBubbleClassCount> kChoices = {{
-    {BubbleClass::kNone, BubblePattern::kRising},
-    {BubbleClass::kWarmUp, BubblePattern::kRisingDashes},
-    {BubbleClass::kSteady, BubblePattern::kDots},
-    {BubbleClass::kDrain, BubblePattern::kFallingDashes},
-    {BubbleClass::kSync, BubblePattern::kUpright},
-    {BubbleClass::kLateStart, BubblePattern::kLevel},
-    {BubbleClass::kTransfer, BubblePattern::kFalling},
-    {BubbleClass::kBlocked, BubblePattern::kGrid},
-    {BubbleClass::kPeerWait, BubblePattern::kLevelDashes},
-    {BubbleClass::kImbalance, BubblePattern::kCross},
-    {BubbleClass::kUnknown, BubblePattern::kRising},
-}};
-
-constexpr bool hasEachClassItsOwn() {
-  for (std::size_t i = 0; i < kChoices.size(); ++i) {
-    if (static_cast<std::size_t>(kChoices[i].of) != i) return false;
-    for (std::size_t j = 1; j < i; ++j) {
-      if (kChoices[i].pattern == kChoices[j].pattern) return false;
-    }
-  }
-  return kChoices.front().pattern == kChoices.back().pattern;
-}
-static_assert(hasEachClassItsOwn(), "give each class its row and a pattern that no other one has");
-
 bool isDiagonal(HatchDirection direction) { return direction == kRising || direction == kFalling; }
 
 }  // namespace
-
-BubblePattern patternOf(BubbleClass bubbleClass) {
-  return kChoices[static_cast<std::size_t>(bubbleClass)].pattern;
-}
 
 std::span<const HatchLines> linesOf(BubblePattern pattern) {
   const Row& row = kRows[static_cast<std::size_t>(pattern)];

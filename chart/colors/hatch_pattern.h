@@ -8,25 +8,6 @@
 
 namespace pipetrace {
 
-/// The lines of a class's hatching, which tell it from others where colours do not.
-enum class BubblePattern : std::uint8_t {
-  kRising,
-  kFalling,
-  kUpright,
-  kLevel,
-  kGrid,
-  kCross,
-  kRisingDashes,
-  kFallingDashes,
-  kLevelDashes,
-  kDots,
-};
-inline constexpr int kBubblePatternCount = static_cast<int>(BubblePattern::kDots) + 1;
-
-/// The pattern of a class, which no other one has. Bubbles without a class look like those whose
-/// cause is unknown.
-BubblePattern patternOf(BubbleClass bubbleClass);
-
 /// The lines of a hatching are 1 pixel wide. Parallel ones are that far apart along the row, or
 /// across it; so every pattern repeats itself in squares of that size.
 inline constexpr int kHatchSpacing = 6;  ///< pixels

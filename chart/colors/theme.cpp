@@ -127,7 +127,7 @@ Hatching Theme::hatchingOf(BubbleClass bubbleClass) const {
   const Color tint = tintOf(bubbleClass);
   const int share = rowOf(bubbleClass).stroke;
   const int end = isDark ? 255 : 0;
-  Hatching hatching{.ground = {}, .stroke = {}, .pattern = patternOf(bubbleClass)};
+  Hatching hatching{.ground = {}, .stroke = {}, .pattern = rowOf(bubbleClass).pattern};
   const int covered = strokeShareOf(hatching.pattern);
   hatchChannel(tint.red, end, share, covered, hatching.ground.red, hatching.stroke.red);
   hatchChannel(tint.green, end, share, covered, hatching.ground.green, hatching.stroke.green);

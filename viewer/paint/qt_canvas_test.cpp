@@ -50,7 +50,7 @@ TEST(QtCanvasTest, ClassesOfBubblesDifferByTheirPatternsWhereColoursAreNotSeen) 
   for (const BubbleClassRow& a : kBubbleClasses) {
     for (const BubbleClassRow& b : kBubbleClasses) {
       if (a.of == BubbleClass::kNone || a.of >= b.of) continue;
-      EXPECT_GT(leastDifference(hatched(patternOf(a.of)), hatched(patternOf(b.of))), 0.035)
+      EXPECT_GT(leastDifference(hatched(a.pattern), hatched(b.pattern)), 0.035)
           << a.name << " and " << b.name;
     }
   }
