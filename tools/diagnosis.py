@@ -57,7 +57,7 @@ def write(run, folder, leave_out):
 def make(which, seed, folder, kind=None, form=None):
     """Writes the run's traces into the folder; gives what is true of it."""
     if which == "hybrid":
-        return hybrid.make(seed, folder)
+        return hybrid.make(seed, folder, kind)
     case = cases.draw(seed, which, kind, form)
     run = simulate.Simulation(case).run()
     write(run, folder, case["left_out"])
@@ -117,14 +117,18 @@ def options():
         "--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: %(default)s)"
     )
     parser.add_argument("-o", "--output", metavar="FILE", type=pathlib.Path)
-    parser.add_argument("--kind", choices=cases.KINDS, metavar="KIND")
+    parser.add_argument("--kind", metavar="KIND")
     parser.add_argument("--format", choices=list(cases.FORMATS), metavar="NAME")
     parser.add_argument("--fail-below", type=shares_in, default=[], metavar="P[,COST[,STEP]]")
     parser.add_argument("--keep", metavar="FOLDER")
     parser.add_argument("--tables", nargs="+", metavar="FILE", type=pathlib.Path)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--show", nargs=2, metavar=("SET", "SEED"))
-    return parser.parse_args()
+    given = parser.parse_args()
+    kinds = hybrid.KINDS if given.set == "hybrid" else (*cases.KINDS, *cases.MORE_KINDS)
+    if given.kind and given.kind not in kinds:
+        parser.error("--kind is one of %s" % ", ".join(kinds))
+    return given
 
 
 def read(files):

@@ -50,6 +50,8 @@ KINDS = (
     "few_micro_batches",
     "wrong_schedule",
 )
+# Drawn only where they are asked for (--kind): they came after the first scores.
+MORE_KINDS = ("slow_optimizer",)
 OF_MESSAGES = ("slow_link", "late_message", "late_sends", "messages_in_line")
 # Where no message is recorded, these look like messages that take long.
 NEED_MESSAGES = ("late_starts", "garbage_collection", "data_stall")
@@ -119,7 +121,7 @@ def draw(seed, which="one", kind=None, form=None):
 
 def shows(format_name, kind):
     """Whether the format has what the fault is seen by."""
-    if format_name in WITHOUT_MESSAGES and kind in OF_MESSAGES + ("slow_reduction",):
+    if format_name in WITHOUT_MESSAGES and kind in (*OF_MESSAGES, "slow_reduction", *MORE_KINDS):
         return False
     if kind == "messages_in_line" and format_name not in ("job_log", "torch_gpu", "nsight"):
         return False
@@ -324,6 +326,9 @@ def plant(source, case, kind):
         for _ in steps:
             drawn = [math.exp(source.gauss(0, sigma)) for _ in range(case["micro_batches"])]
             fault["lengths"].append([value * len(drawn) / sum(drawn) for value in drawn])
+    elif kind == "slow_optimizer":
+        fault["ranks"] = [source.randrange(world)]
+        fault["factor"] = 1 + even_log(source, 0.2, 8)
     elif kind == "slow_reduction":
         fault["stages"] = [source.randrange(case["positions"])]
         fault["ranks"] = ranks_of_stage(case, fault["stages"][0])

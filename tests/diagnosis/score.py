@@ -34,6 +34,7 @@ KINDS = {
     "uneven_micro_batches": "nobody",
     "uneven_experts": "some",
     "slow_reduction": "ranks",
+    "slow_optimizer": "ranks",
     "exposed_gathers": "nobody",
     "contention": "nobody",
     "few_micro_batches": "nobody",

@@ -327,7 +327,11 @@ class Simulation:
             yield from self._meet(rank, norm, device, self.world, case["norm_ns"])
             device = norm.end
         jobs = self.jobs[rank]
-        end = device + case["optimizer_ns"]
+        takes = case["optimizer_ns"]
+        for fault in self._of("slow_optimizer"):
+            if rank in fault["ranks"]:
+                takes = round(takes * fault["factor"])
+        end = device + takes
         jobs.append(recording.Job("optimizer", step, position, 0, 0, device, device, end))
         for fault in self._of("checkpoint_pauses"):
             if step in fault["steps"]:

@@ -72,7 +72,8 @@ import sys
 import tempfile
 
 SCHEDULES = ("1F1B", "GPipe", "Interleaved1F1B", "ZBH1")
-FAULTS = ("none", "slow_rank", "slow_stage", "both", "experts", "slow_group", "slow_loader")
+DRAWN_FAULTS = ("none", "slow_rank", "slow_stage", "both", "experts", "slow_group", "slow_loader")
+FAULTS = (*DRAWN_FAULTS, "exposed_gathers")
 GROUP_NAMES = {
     "megatron": {
         "pp": "PIPELINE_MODEL_PARALLEL_GROUP",
@@ -260,6 +261,12 @@ def add_options(parser):
     option(fault, "--slow-group-factor", 3.0, "how many times as long as usual")
     option(fault, "--slow-loader", None, "this rank waits for its data before each step", kind=int)
     option(fault, "--loader-ms", 50.0, "for so long")
+    option(
+        fault,
+        "--exposed-gathers",
+        False,
+        "that --fsdp is without --fsdp-overlap is the fault: the repaired run has it",
+    )
 
     files = parser.add_argument_group("how it is written")
     option(files, "--names", "megatron", "names of groups", tuple(GROUP_NAMES))
@@ -316,6 +323,8 @@ def fault_of(options):
         return "experts"
     if options.slow_group is not None:
         return "slow_group"
+    if options.exposed_gathers:
+        return "exposed_gathers"
     return "slow_loader" if options.slow_loader is not None else "none"
 
 
@@ -347,6 +356,7 @@ def problem_of(options):
         options.uneven_experts is not None,
         options.slow_group is not None,
         options.slow_loader is not None,
+        options.exposed_gathers,
     ]
     if sum(faults) > 1:
         return "a run has one fault, or a slow rank and a slow stage"
@@ -371,6 +381,8 @@ def problem_of(options):
         return "--micro-batches is at least --pp"
     if options.fsdp_overlap and not options.fsdp:
         return "--fsdp-overlap needs --fsdp"
+    if options.exposed_gathers and (not options.fsdp or options.fsdp_overlap):
+        return "--exposed-gathers needs --fsdp without --fsdp-overlap"
     if options.fsdp and options.dp * options.cp < 2:
         return "--fsdp needs --dp or --cp of 2 and more"
     if options.cp_comm != "gather" and options.cp < 2:
@@ -1129,6 +1141,9 @@ class Run:
             self.accounts.append(accounts)
             for name, left in variants.items():
                 same = left == faults and not set_kernel
+                if fault == "exposed_gathers":
+                    ahead = argparse.Namespace(**dict(vars(options), fsdp_overlap=True))
+                    work = Work(ahead, self.layout, loads, number, set_kernel)
                 self.repaired[name].append(
                     step.length if same else Step(options, self.layout, work, left).length
                 )
@@ -2113,7 +2128,7 @@ SIZES_WITH_RINGS = {"pp": (2, 3, 4), "tp": (1, 2), "dp": (1, 2), "cp": (3, 4)}
 def draw_options(options, fault=None, rings=False):
     """Draws the whole run from the seed, with this fault or any."""
     source = random.Random("%d options" % options.seed)
-    drawn = source.choice(FAULTS)
+    drawn = source.choice(DRAWN_FAULTS)
     while True:
         largest = draw_shape(options, source, rings)
         draw_fault(options, source, fault or drawn)
@@ -2230,7 +2245,7 @@ def draw_fault(options, source, fault):
     world, inner = world_size(options), options.tp * options.cp * options.dp
     for name in ("slow_rank", "slow_stage", "uneven_experts", "slow_group", "slow_loader"):
         setattr(options, name, None)
-    options.slow_both_chunks = False
+    options.slow_both_chunks = options.exposed_gathers = False
     if fault in ("slow_rank", "both"):
         options.slow_rank = source.randrange(world)
         options.slow_rank_factor = round(source.uniform(1.05, 1.6), 3)
@@ -2260,6 +2275,8 @@ def draw_fault(options, source, fault):
             "%s:%d" % (source.choice(able), source.randrange(world)) if able else "none:0"
         )
         options.slow_group_factor = round(source.uniform(2, 6), 2)
+    if fault == "exposed_gathers":
+        options.fsdp, options.fsdp_overlap, options.exposed_gathers = True, False, True
     if fault == "slow_loader":
         options.slow_loader = source.randrange(inner)  # the first stage reads data
         job = options.layers * chunks_of(options.schedule) * options.layer_ms * 3

@@ -57,6 +57,7 @@ KINDS = {
     "of_class": "other",
     "pauses": None,
     "schedule": "schedule",
+    "slow_optimizer": "slow_optimizer",
     "optimizers": "schedule",
     "optimizers_and_collectives": "schedule",
     "unknown": "cannot_tell",
