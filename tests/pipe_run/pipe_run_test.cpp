@@ -305,11 +305,12 @@ TEST(PipeRunTest, TheRunThatIsMeasuredIsNotReplaced) {
 TEST(PipeRunTest, StrictSaysWhatIsOff) {
   const RecordedLog log;
   std::vector<std::string> arguments =
-      rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "1", "--steps", "1",
-                      "--forward-ms", "0", "--backward-ms", "0"});
+      rehearsal(log, {"--schedule", "DualPipe", "--ranks", "2", "--micro-batches", "4", "--steps",
+                      "1", "--forward-ms", "0", "--backward-ms", "0"});
+  // Both ranks begin without a message, so the step takes the time from the first to the second.
   const ProgramRun run = pipeRun(arguments);
   EXPECT_EQ(run.exitCode, 0);
-  EXPECT_THAT(run.err, AllOf(HasSubstr("on 2 emulated devices: 1 step of 1 micro-batch\n"),
+  EXPECT_THAT(run.err, AllOf(HasSubstr("on 2 emulated devices: 1 step of 4 micro-batches\n"),
                              HasSubstr("this machine cannot keep up")));
   EXPECT_THAT(run.out + run.err, Not(HasSubstr("inf")));
   arguments.emplace_back("--strict");
