@@ -119,6 +119,30 @@ TEST(RunDiff, NamesTheStageThatTakesLongerAndWhatItCosts) {
   EXPECT_THAT(diffAnswer(back), ContainsRegex(" less \\(-.*stage 2's jobs take .* % less time"));
 }
 
+TEST(RunDiff, APartThatDoesNotDifferBeyondNoiseIsNoReason) {
+  Costs costs = costsOf(onFour(), 0.1);
+  scaleRank(costs, onFour(), 2, 1.1);
+  RunDiff diff = diffOfRuns(usual(1), noisyRun(onFour(), costs, 20, 2));
+  DiffPart part;
+  part.bubbleClass = BubbleClass::kPeerWait;
+  part.rank = 1;
+  part.b = diff.step.difference();
+  diff.step.b += part.b;
+  const auto time = static_cast<double>(part.b);
+  for (const bool isNoise : {false, true}) {
+    part.sure = ConfidenceInterval{.low = isNoise ? -time : time / 2, .high = 3 * time};
+    diff.parts.push_back(part);
+    const auto named = HasSubstr("waits for unusually long jobs of rank 1 are longer");
+    EXPECT_THAT(diffAnswer(diff), HasSubstr("stage 2's jobs take"));
+    if (isNoise) {
+      EXPECT_THAT(diffAnswer(diff), Not(named));
+    } else {
+      EXPECT_THAT(diffAnswer(diff), named);
+    }
+    diff.parts.pop_back();
+  }
+}
+
 TEST(RunDiff, NamesTheKindThatTakesLongerOnAllStages) {
   Costs costs = costsOf(onFour(), 0.1);
   for (StageCosts& stage : costs.stages) stage.backward = stage.backward * 5 / 4;

@@ -82,17 +82,23 @@ class PartShares {
   template <typename Wanted>
   Nanoseconds take(const Wanted& isWanted) {
     Nanoseconds sum = 0;
+    isNoise_ = true;
     for (std::size_t i = 0; i < diff_.parts.size(); ++i) {
-      if (isTaken_[i] || !isWanted(diff_.parts[i])) continue;
+      const DiffPart& part = diff_.parts[i];
+      if (isTaken_[i] || !isWanted(part)) continue;
       isTaken_[i] = true;
-      sum += diff_.parts[i].difference();
+      sum += part.difference();
+      if (part.difference() != 0 && (!part.sure || part.sure->isBeyondNoise())) isNoise_ = false;
     }
     return sum;
   }
+  /// Whether none of the parts that were taken last differs beyond noise.
+  bool isNoise() const { return isNoise_; }
 
  private:
   const RunDiff& diff_;
   std::vector<bool> isTaken_;
+  bool isNoise_ = true;
 };
 
 std::string kindsText(const PlaceChange& change) {
@@ -252,19 +258,22 @@ void addRest(const RunDiff& diff, PartShares& shares, std::vector<DiffReason>& r
     const bool differ = diff.a.schedule != diff.b.schedule;
     const std::string schedule =
         differ ? diff.b.schedule + " in place of " + diff.a.schedule : "the schedule itself";
-    reasons.push_back(
-        {schedule + " leaves " + (own < 0 ? "less" : "more") + " idle time", own, differ});
+    reasons.push_back({schedule + " leaves " + (own < 0 ? "less" : "more") + " idle time", own,
+                       differ, !differ && shares.isNoise()});
   }
   for (const BubbleClass each : kReportedClasses) {
     const Nanoseconds time =
         shares.take([&](const DiffPart& part) { return !part.isBusy && part.bubbleClass == each; });
-    if (time != 0) reasons.push_back({classText(diff, each, time), time});
+    if (time == 0) continue;
+    reasons.push_back(
+        {.text = classText(diff, each, time), .time = time, .isNoise = shares.isNoise()});
   }
   const Nanoseconds busy = shares.take([](const DiffPart&) { return true; });
   if (busy != 0) {
-    reasons.push_back(
-        {std::string("jobs take ") + (busy < 0 ? "less time" : "longer") + ", each by little",
-         busy});
+    reasons.push_back({.text = std::string("jobs take ") + (busy < 0 ? "less time" : "longer") +
+                               ", each by little",
+                       .time = busy,
+                       .isNoise = shares.isNoise()});
   }
 }
 
@@ -288,6 +297,10 @@ void addPauses(const RunDiff& diff, std::vector<DiffReason>& reasons) {
 }
 
 }  // namespace
+
+std::string listedText(const DiffReason& reason) {
+  return reason.text + (reason.isNoise ? ", within noise" : "");
+}
 
 std::string jobsText(JobKind kind) {
   const std::string_view plural = rowOf(kind).plural;

@@ -61,7 +61,12 @@ struct DiffReason {
   std::string text;             ///< "stage 2's jobs take 10.0 % longer"
   Nanoseconds time = 0;         ///< its share of the difference of RunDiff::unit()
   bool namesSchedules = false;  ///< both, as they differ
+  /// None of the parts in it differs beyond noise. The reasons of a difference leave it out.
+  bool isNoise = false;
 };
+
+/// For lists of all reasons: "jobs take longer, each by little, within noise".
+std::string listedText(const DiffReason& reason);
 
 /// Clear changes of jobs and messages in words, those of several places that changed alike as one.
 /// Each has the busy time of these jobs, and the idle time that is blamed on them; 0 where steps

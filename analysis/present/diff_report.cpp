@@ -65,7 +65,8 @@ std::string whyText(const RunDiff& diff) {
   for (DiffReason& each : reasonsOf(diff)) {
     const bool isLarge =
         kLeastShare * std::abs(each.time) >= std::abs(diff.unit().difference()) && each.time != 0;
-    if (isLarge && reasons.size() < kMostReasons) reasons.push_back(std::move(each));
+    if (isLarge && !each.isNoise && reasons.size() < kMostReasons)
+      reasons.push_back(std::move(each));
   }
   return reasons.empty() ? "" : ": " + bothWays(reasons, diff.unit().difference() > 0);
 }

@@ -56,7 +56,7 @@ ComparedRuns compareRuns(const LoadedProfile& a, const LoadedProfile& b) {
     if (!diff.how.refusal.empty()) return result;
     for (const DiffReason& reason : reasonsOf(diff)) {
       if (reason.time == 0) continue;
-      result.sentences.push_back(ofUtf8(signedTime(reason.time) + "  " + reason.text));
+      result.sentences.push_back(ofUtf8(signedTime(reason.time) + "  " + listedText(reason)));
     }
   } catch (const std::bad_alloc&) {
     result.sentences = {QObject::tr("There is not enough memory to compare the runs.")};

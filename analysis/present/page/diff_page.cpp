@@ -123,7 +123,7 @@ std::string reasonTableHtml(const RunDiff& diff) {
   for (const DiffReason& each : reasons) {
     if (table.rows() == kMostDiffPageRows) break;
     const double share = difference == 0 ? 0 : static_cast<double>(each.time) / difference;
-    table.addRow({{each.text},
+    table.addRow({{listedText(each)},
                   differenceCell(each.time, largest),
                   isNoise ? PageCell{"-", 0} : signedShareCell(share)});
   }
