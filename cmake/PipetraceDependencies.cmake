@@ -22,6 +22,8 @@ find_package(CLI11 QUIET)
 pipetrace_need(CLI11_FOUND "CLI11" libcli11-dev)
 find_package(ZLIB QUIET)
 pipetrace_need(ZLIB_FOUND "zlib" zlib1g-dev)
+pkg_check_modules(ZSTD QUIET IMPORTED_TARGET libzstd)
+pipetrace_need(ZSTD_FOUND "zstd" libzstd-dev)
 pkg_check_modules(RE2 QUIET IMPORTED_TARGET re2) # Debian ships re2.pc and no CMake file
 pipetrace_need(RE2_FOUND "RE2" libre2-dev)
 find_path(PIPETRACE_PROTOZERO_INCLUDE protozero/pbf_reader.hpp) # headers only

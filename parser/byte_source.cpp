@@ -128,7 +128,7 @@ void ByteSource::awaitInput() const {
 
 std::optional<std::size_t> ByteSource::plainSize() {
   if (!started_) start();
-  if (inflater_) return std::nullopt;
+  if (inflater_ || frames_) return std::nullopt;
   if (fd_ < 0) return memory_.size();
   struct stat status {};
   // Standard input may stand anywhere in its file.
@@ -172,20 +172,22 @@ bool ByteSource::fillWindow() {
 
 void ByteSource::start() {
   started_ = true;
-  // Three bytes decide, and a FIFO may hand them over one at a time.
-  while (window_.size() < kMagic.size()) {
+  // Four bytes decide, and a FIFO may hand them over one at a time.
+  while (window_.size() < kFrameMagic.size()) {
     char more = 0;
     if (readRaw(&more, 1) == 0) break;
     window_.push_back(more);
   }
   raw_ = window_;
-  if (raw_ == kMagic) inflater_ = std::make_unique<Inflater>(name_);
+  if (raw_.starts_with(kMagic)) inflater_ = std::make_unique<Inflater>(name_);
+  if (raw_ == kFrameMagic) frames_ = std::make_unique<ZstdFrames>();
 }
 
 std::size_t ByteSource::readDecoded(char* to, std::size_t room) {
   if (room == 0) return 0;
   if (!started_) start();
   if (inflater_) return readInflated(to, room);
+  if (frames_) return readFrames(to, room);
   if (raw_.empty()) return readRaw(to, room);
   const std::size_t n = std::min(room, raw_.size());
   std::memcpy(to, raw_.data(), n);
@@ -213,13 +215,29 @@ std::size_t ByteSource::readInflated(char* to, std::size_t room) {
       inflater_->betweenMembers = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       inflater_->finished = true;
-      damage_ = "its compressed data is damaged";
+      damage_ = "its compressed data is damaged; what came before was read";
     } else if (isOver && z.avail_out == outBefore) {  // not even what zlib had held back
       inflater_->finished = true;
-      damage_ = "its compressed data is cut off";
+      damage_ = "its compressed data is cut off; what came before was read";
     }
   }
   return outBefore - z.avail_out;
+}
+
+std::size_t ByteSource::readFrames(char* to, std::size_t room) {
+  while (decoded_.empty()) {
+    const bool isOver = raw_.empty() && !frames_->hasMore() && !fillWindow();
+    damage_ = frames_->hasDamage() ? "a part of its compressed data is damaged, and was left out"
+              : isOver && frames_->isInside()
+                  ? "its compressed data is cut off; what came before was read"
+                  : "";
+    if (isOver) return 0;
+    decoded_ = frames_->next(raw_);
+  }
+  const std::size_t n = std::min(room, decoded_.size());
+  std::memcpy(to, decoded_.data(), n);
+  decoded_.remove_prefix(n);
+  return n;
 }
 
 }  // namespace pipetrace

@@ -8,11 +8,13 @@
 #include <string>
 #include <string_view>
 
+#include "parser/zstd_frames.h"
+
 namespace pipetrace {
 
-/// The bytes of one input in order; gzip, known by its first bytes, is inflated on the way. Files
-/// are read and not mapped: another process may cut one short, which must not end this program. Not
-/// thread-safe.
+/// The bytes of one input in order; gzip and zstd, known by their first bytes, are decompressed on
+/// the way. Files are read and not mapped: another process may cut one short, which must not end
+/// this program. Not thread-safe.
 class ByteSource {
  public:
   /// Opens a file, a FIFO or, for "-", standard input. Throws Error when that cannot be done, and
@@ -32,6 +34,7 @@ class ByteSource {
   std::string_view peek(std::size_t size);
 
   /// Moves up to `room` bytes to `to`; 0 only at the end. Throws Error when the system cannot read.
+  /// Where a file has grown since its end was reached, what came is read, but for gzip.
   std::size_t read(char* to, std::size_t room);
 
   /// The number of bytes that it holds now, if any of them can be read at any time: for a plain
@@ -51,7 +54,8 @@ class ByteSource {
   /// while it waits for a pipe.
   void endWhen(const std::atomic<bool>* isCancelled) { isCancelled_ = isCancelled; }
 
-  /// Why compressed data ended before its end; empty when it did not.
+  /// What is wrong with compressed data, at whose end or damage a line may be cut off; empty where
+  /// nothing is. Damaged frames of zstd are passed over, with a line end in their place. gzip ends.
   const std::string& damage() const { return damage_; }
 
  private:
@@ -60,6 +64,7 @@ class ByteSource {
   std::size_t readRaw(char* to, std::size_t room);
   void awaitInput() const;
   std::size_t readInflated(char* to, std::size_t room);
+  std::size_t readFrames(char* to, std::size_t room);
   std::size_t readDecoded(char* to, std::size_t room);
   void start();
   bool fillWindow();
@@ -78,7 +83,9 @@ class ByteSource {
   std::string ahead_;          // decoded by peek() ...
   std::size_t aheadUsed_ = 0;  // ... and how many of these were read since
   bool started_ = false;
-  std::unique_ptr<Inflater> inflater_;  // null: not compressed
+  std::unique_ptr<Inflater> inflater_;  // null: not gzip
+  std::unique_ptr<ZstdFrames> frames_;  // null: not zstd
+  std::string_view decoded_;            // by them, not read yet
   std::string damage_;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <thread>
 
 #include "parser/testing/files.h"
@@ -13,8 +14,11 @@ namespace pipetrace {
 namespace {
 
 using test::gzipped;
+using test::inFrame;
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 using testing::ThrowsMessage;
 
 std::string all(ByteSource& source, std::size_t step = 1000) {
@@ -54,7 +58,7 @@ TEST_F(ByteSourceTest, PeekingTakesNothingAway) {
 }
 
 TEST_F(ByteSourceTest, EmptyAndTinyFilesAreReadToo) {
-  for (const std::string text : {"", "a", "\x1f", "\x1f\x8b"}) {
+  for (const std::string text : {"", "a", "\x1f", "\x1f\x8b", "\x28\xb5\x2f"}) {
     ByteSource source(write("a", text));
     EXPECT_EQ(source.peek(10), text);
     EXPECT_EQ(all(source), text);
@@ -79,7 +83,7 @@ TEST_F(ByteSourceTest, CutOffGzipGivesItsFirstBytesAndIsReported) {
   const std::string got = all(source);
   EXPECT_GT(got.size(), 0U);
   EXPECT_EQ(text.substr(0, got.size()), got);
-  EXPECT_EQ(source.damage(), "its compressed data is cut off");
+  EXPECT_EQ(source.damage(), "its compressed data is cut off; what came before was read");
 }
 
 TEST_F(ByteSourceTest, DamagedGzipIsReported) {
@@ -87,7 +91,54 @@ TEST_F(ByteSourceTest, DamagedGzipIsReported) {
   for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 50; ++i) bytes[i] ^= 0x55;
   ByteSource source(write("a", bytes));
   all(source);
-  EXPECT_EQ(source.damage(), "its compressed data is damaged");
+  EXPECT_EQ(source.damage(), "its compressed data is damaged; what came before was read");
+}
+
+TEST_F(ByteSourceTest, FramesOfZstdAreDecoded) {
+  const std::string text = longText();
+  ByteSource one(write("a", inFrame(text)));
+  EXPECT_EQ(one.plainSize(), std::nullopt);
+  EXPECT_EQ(one.peek(5), text.substr(0, 5));
+  EXPECT_EQ(all(one), text);
+  EXPECT_EQ(one.damage(), "");
+  ByteSource several(write("b", inFrame("some\n") + inFrame("") + inFrame(text) + inFrame("more")));
+  EXPECT_EQ(all(several, 77), "some\n" + text + "more");
+  EXPECT_EQ(several.damage(), "");
+}
+
+TEST_F(ByteSourceTest, OfACutOffFrameIsReadWhatThereIsAndTheRestWhenItHasCome) {
+  const std::string text = longText();
+  const std::string whole = inFrame("first\n") + inFrame(text);
+  const std::string file = write("a", whole.substr(0, whole.size() / 2));
+  ByteSource source(file);
+  std::string got = all(source);
+  EXPECT_EQ(("first\n" + text).substr(0, got.size()), got);
+  EXPECT_EQ(source.damage(), "its compressed data is cut off; what came before was read");
+  std::ofstream(file, std::ios::app | std::ios::binary) << whole.substr(whole.size() / 2);
+  got += all(source);
+  EXPECT_EQ(got, "first\n" + text);
+  EXPECT_EQ(source.damage(), "");
+}
+
+TEST_F(ByteSourceTest, FramesBehindADamagedOneAreReadAndTheDamageIsReported) {
+  const std::string text = longText();
+  std::string damaged = inFrame(text);
+  for (std::size_t i = damaged.size() / 2; i < damaged.size() / 2 + 50; ++i) damaged[i] ^= 0x55;
+  const std::string torn = inFrame(text).substr(0, 40'000);
+  for (const std::string& middle :
+       {damaged, torn, std::string("no frame at all"), std::string(1, 'x')}) {
+    const std::string bytes = inFrame("first\n") + middle +
+                              inFrame("lost, if the one before is torn\n") + inFrame("last\n");
+    std::string before;
+    for (const std::size_t step : {1, 1000}) {
+      ByteSource source(write("a", bytes));
+      const std::string got = all(source, step);
+      EXPECT_THAT(got, AllOf(StartsWith("first\n"), EndsWith("\nlast\n")));
+      EXPECT_EQ(source.damage(), "a part of its compressed data is damaged, and was left out");
+      if (step > 1) EXPECT_EQ(got, before);
+      before = got;
+    }
+  }
 }
 
 TEST_F(ByteSourceTest, APipeThatHandsOverOneByteAtATimeIsRead) {

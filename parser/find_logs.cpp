@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "parser/byte_source.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
@@ -44,16 +45,29 @@ std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
 // Below a link that leads out of the folder, as that may lead anywhere: a run, its machines,
 // theirs.
 constexpr int kMostFoldersBelowLink = 3;
-constexpr std::string_view kCompressed = ".gz";
+constexpr std::string_view kCompressed[] = {".gz", lf::kCompressedEnding};
 constexpr const char* kHowToReadFifo = "read it as a stream: pipe-trace - < ";
-constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".pftrace", ".sqlite"};
-constexpr std::string_view kTextEndings[] = {".log",    ".out",    ".txt",
-                                             ".log.gz", ".out.gz", ".txt.gz"};
+constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".json.zst", ".pftrace",
+                                              ".sqlite"};
+constexpr std::string_view kTextEndings[] = {
+    ".log", ".out", ".txt", ".log.gz", ".out.gz", ".txt.gz", ".log.zst", ".out.zst", ".txt.zst"};
 
 bool hasEnding(std::string_view name, std::span<const std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) {
     return name.size() > ending.size() && name.ends_with(ending);
   });
+}
+
+bool isCompressed(const fs::path& path) { return hasEnding(path.filename().native(), kCompressed); }
+
+/// Whether the file begins as a job log, perhaps behind what its rank printed at first.
+bool beginsAsJobLog(const fs::path& path) {
+  constexpr std::size_t kBegin = std::size_t{1} << 20;
+  try {
+    return ByteSource(path.string()).peek(kBegin).find(lf::kMeta) != std::string_view::npos;
+  } catch (const Error&) {
+    return true;  // whoever reads it says why it cannot
+  }
 }
 
 /// A few names of entries of a folder, so that a message shows which folder it was.
@@ -169,17 +183,25 @@ class FolderSearch {
     return contents;
   }
 
-  /// Leaves out compressed logs that are there uncompressed as well.
+  /// Of the logs of a rank, takes the one that is not compressed. Beside a compressed log it may be
+  /// no log, but what the rank printed.
   void leaveOutCopies(Contents& contents) {
-    std::map<int, fs::path> plain;
-    for (const auto& [number, path] : contents.logs) {
-      if (path.extension() != kCompressed) plain.emplace(number, path);
+    std::map<int, fs::path> taken;
+    for (const bool compressed : {false, true}) {
+      for (const auto& [number, path] : contents.logs) {
+        if (isCompressed(path) != compressed) continue;
+        const auto [other, isNew] = taken.emplace(number, path);
+        if (isNew || isCompressed(other->second)) continue;
+        if (!beginsAsJobLog(other->second)) other->second = path;
+      }
     }
     std::erase_if(contents.logs, [&](const auto& log) {
-      const auto other = plain.find(log.first);
-      if (log.second.extension() != kCompressed || other == plain.end()) return false;
-      report(log.second, "was left out: " + other->second.filename().string() + " is there",
-             "name it to read it instead");
+      const fs::path& other = taken.at(log.first);
+      if (log.second == other) return false;
+      if (isCompressed(log.second)) {
+        report(log.second, "was left out: " + other.filename().string() + " is there",
+               "name it to read it instead");
+      }
       return true;
     });
   }
@@ -263,7 +285,11 @@ class FolderSearch {
 
 std::optional<int> rankOfLogName(const std::string& fileName) {
   std::string_view name = fileName;
-  if (name.ends_with(kCompressed)) name.remove_suffix(kCompressed.size());
+  for (const std::string_view ending : kCompressed) {
+    if (!name.ends_with(ending)) continue;
+    name.remove_suffix(ending.size());
+    break;
+  }
   return numberAfter(lf::kFilePrefix, name);
 }
 
@@ -305,11 +331,10 @@ std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnosti
                 "; with --pattern it is searched for workerlog.<rank>, *.log, *.out and *.txt; "
                 "name other files themselves");
   }
-  throw Error(
-      "no job log in the folder " + folder + ": " + glimpse(folder) +
-      "; logs are called workerlog.<rank> (workerlog.0, workerlog.1, …) and are in the "
-      "folder itself or in machine<i>/. Traces end in .json, .json.gz, .pftrace or .sqlite. "
-      "Logs of other programs are read with --pattern (docs/inputs.md)");
+  throw Error("no job log in the folder " + folder + ": " + glimpse(folder) +
+              "; logs are called workerlog.<rank> (workerlog.0, workerlog.1, …) and are in the "
+              "folder itself or in machine<i>/. Traces end in .json, .json.gz, .json.zst, .pftrace "
+              "or .sqlite. Logs of other programs are read with --pattern (docs/inputs.md)");
 }
 
 }  // namespace pipetrace

@@ -25,7 +25,8 @@ struct FoundLog {
   std::optional<int> nameRank{};  ///< see ReadRequest::nameRank; findLogs() leaves it empty
 };
 
-/// The rank in a file name `workerlog.<rank>` or `workerlog.<rank>.gz`; nothing for any other name.
+/// The rank in a file name `workerlog.<rank>`, perhaps with `.gz` or `.zst`; nothing for any other
+/// name.
 std::optional<int> rankOfLogName(const std::string& fileName);
 
 /// Whether `a` comes before `b` when runs of digits count as numbers: machine2 before machine10. A
@@ -39,9 +40,10 @@ void refuseFifo(const std::string& path);
 /// Finds the files of a folder, and of all folders in it, that may be logs or traces. Logs come
 /// first; each sort is in the natural order of its paths:
 /// - `workerlog.<rank>`. In a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
-///   ranks are counted through all machines in the order of i and d. `workerlog.<rank>.gz` as well,
-///   unless the same is there without `.gz` (reported).
-/// - `*.json`, `*.json.gz`, `*.pftrace`, `*.sqlite`.
+///   ranks are counted through all machines in the order of i and d. With `.gz` or `.zst` behind
+///   the rank as well, unless the same is there without it (reported), and has a line of a job log
+///   at its begin: else that is what the rank printed.
+/// - `*.json`, `*.pftrace`, `*.sqlite`, and `*.json` with `.gz` or `.zst` behind it.
 ///
 /// Names that start with a dot are passed over. Each folder and each file is taken once, under the
 /// first name that leads to it. Links are followed, but not to a folder that they are in. Where
@@ -52,8 +54,8 @@ void refuseFifo(const std::string& path);
 /// reported as well, and so are inner folders that cannot be read. Throws Error when `folder`
 /// itself cannot be read or nothing was found.
 ///
-/// `asTexts`: logs of any program are searched: `*.log`, `*.out` and `*.txt`, gzipped or not, take
-/// the place of the traces.
+/// `asTexts`: logs of any program are searched: `*.log`, `*.out` and `*.txt`, compressed or not,
+/// take the place of the traces.
 std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnostics,
                                bool asTexts = false);
 

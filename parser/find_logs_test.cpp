@@ -43,9 +43,11 @@ TEST_F(FindLogsTest, TheRankIsInTheName) {
   EXPECT_THAT(rankOfLogName("workerlog.0"), Optional(Eq(0)));
   EXPECT_THAT(rankOfLogName("workerlog.127"), Optional(Eq(127)));
   EXPECT_THAT(rankOfLogName("workerlog.12.gz"), Optional(Eq(12)));
-  for (const char* name : {"workerlog", "workerlog.", "workerlog.x", "workerlog.-1", "workerlog.1x",
-                           "workerlog.gz", "workerlog..gz", "workerlog.0.gz.gz", "xworkerlog.0",
-                           "workerlog.2147483647", "workerlog.99999999999"}) {
+  EXPECT_THAT(rankOfLogName("workerlog.12.zst"), Optional(Eq(12)));
+  for (const char* name :
+       {"workerlog", "workerlog.", "workerlog.x", "workerlog.-1", "workerlog.1x", "workerlog.gz",
+        "workerlog..gz", "workerlog.0.gz.gz", "workerlog.0.zst.gz", "xworkerlog.0",
+        "workerlog.2147483647", "workerlog.99999999999"}) {
     EXPECT_EQ(rankOfLogName(name), std::nullopt) << name;
   }
 }
@@ -60,16 +62,25 @@ TEST_F(FindLogsTest, LogsOfAFolderComeInTheOrderOfTheirRanks) {
 }
 
 TEST_F(FindLogsTest, ACompressedLogIsReadUnlessItIsThereUncompressed) {
-  for (const char* name : {"machine0/workerlog.0", "machine0/workerlog.0.gz",
-                           "machine0/workerlog.1.gz", "machine1/workerlog.0.gz"}) {
+  for (const char* name :
+       {"machine0/workerlog.0.gz", "machine0/workerlog.1.gz", "machine1/workerlog.0.gz"}) {
     write(name, "");
   }
+  write("machine0/workerlog.0", "hello\nProfiler Meta: rank = 0\n");
   EXPECT_THAT(found(),
               ElementsAre(Pair("machine0/workerlog.0", 0), Pair("machine0/workerlog.1.gz", 1),
                           Pair("machine1/workerlog.0.gz", 2)));
   EXPECT_THAT(reported(),
               ElementsAre(AllOf(HasSubstr("machine0/workerlog.0.gz: warning: was left out"),
                                 HasSubstr("name it"))));
+}
+
+TEST_F(FindLogsTest, WhatARankPrintedIsNoLogBesideACompressedOne) {
+  write("workerlog.0", "step 1 took 2 s\n");
+  write("workerlog.0.zst", "");
+  write("workerlog.1", "step 1 took 2 s\n");
+  EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0.zst", 0), Pair("workerlog.1", 1)));
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(FindLogsTest, RanksAreCountedThroughAllMachinesInNaturalOrder) {

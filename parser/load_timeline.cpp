@@ -158,9 +158,8 @@ FileReading FileLoader::load(const FoundLog& file, int nextRank) const {
   }
   if (!isOnlyFile_) addFacts(file, options_.threads, reading);
   if (!source.damage().empty()) {
-    reading.diagnostics.add({.file = source.name(),
-                             .message = source.damage() + "; what came before was read",
-                             .advice = "copy the file again"});
+    reading.diagnostics.add(
+        {.file = source.name(), .message = source.damage(), .advice = "copy the file again"});
   }
   return reading;
 }

@@ -41,7 +41,17 @@ std::string pathOfLog(const RecorderOptions& options) {
   const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
   if (!error) folder = absolute;
   std::filesystem::create_directories(folder, error);  // opening the log reports it
-  return folder / (std::string(log_format::kFilePrefix) + std::to_string(options.info.rank));
+  std::string name = std::string(log_format::kFilePrefix) + std::to_string(options.info.rank);
+  if (compressesLogs()) name += log_format::kCompressedEnding;
+  return folder / name;
+}
+
+/// Beside a compressed log the ring file is called as beside a plain one.
+std::string pathOfRing(const RecorderOptions& options, const std::string& logPath) {
+  if (!options.ringFile) return {};
+  const std::size_t ending =
+      logPath.ends_with(log_format::kCompressedEnding) ? log_format::kCompressedEnding.size() : 0;
+  return logPath.substr(0, logPath.size() - ending);
 }
 
 /// Says so once in a process, if a log folder is given and nobody has decided whether to record.
@@ -72,7 +82,7 @@ class Recorder::Impl {
   Impl(const RecorderOptions& options, const std::string& logPath, TickSource ticks,
        Recorder& recorder)
       : source(ticks),
-        state(options.ringFile ? logPath : "", Lane::roundedSlots(options.ringSlots), ticks,
+        state(pathOfRing(options, logPath), Lane::roundedSlots(options.ringSlots), ticks,
               options.steps, options.clock.value_or(WallClock::read())),
         path(logPath),
         info(completed(options.info, ticks)),

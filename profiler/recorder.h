@@ -18,7 +18,8 @@
 namespace pipetrace {
 
 struct RecorderOptions {
-  /// Empty: "logs". Made if missing; the log is logDirectory/workerlog.<info.rank>.
+  /// Empty: "logs". Made if missing; the log is logDirectory/workerlog.<info.rank>, and .zst behind
+  /// that where logs are compressed (compressesLogs()).
   std::string logDirectory;
   RankInfo info{};  ///< what `Profiler Meta:` says; host and clock are filled in if empty
   /// Records a stream can hold until they are written, of 92 bytes each: rounded up to a power of
@@ -61,7 +62,8 @@ using StreamId = int;
 class Recorder {
  public:
   /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, and for a
-  /// rank below 0, a world size below 1, or a PIPETRACE_NVML without a meaning. Throws it, too, if
+  /// rank below 0, a world size below 1, or a PIPETRACE_NVML or PIPETRACE_LOG_COMPRESS without a
+  /// meaning. Throws it, too, if
   /// another open recorder, of any process, has the log and does not give way. If there can be no
   /// ring file, it says so on stderr and goes on without.
   explicit Recorder(RecorderOptions options);

@@ -49,7 +49,8 @@ StepRange parseStepRange(std::string_view text) {
     return Error('"' + std::string(text) + "\" is no range of steps: " + why);
   };
   const char* const limit = "steps go up to 2147483646";
-  const char* const form = "write A:B for the steps A to B - 1, as in 3:6, or one step";
+  const char* const form =
+      "write A:B for the steps A to B - 1, as in 3:6, A:B:N for every Nth of them, or one step";
   const auto number = [&](std::string_view part, std::int32_t otherwise) {
     if (part.empty()) return otherwise;
     std::int32_t step = 0;
@@ -66,7 +67,11 @@ StepRange parseStepRange(std::string_view text) {
   StepRange range;
   range.first = number(text.substr(0, colon), range.first);
   if (colon != std::string_view::npos) {
-    range.end = number(text.substr(colon + 1), range.end);
+    const std::size_t second = text.find(':', colon + 1);
+    range.end = number(text.substr(colon + 1, second - colon - 1), range.end);
+    if (second == std::string_view::npos) return range;
+    range.every = number(text.substr(second + 1), 0);
+    if (range.every == 0) throw refusal("every Nth step: N counts from 1");
   } else if (range.first == range.end) {
     throw refusal(limit);  // no number could follow it
   } else {
@@ -92,6 +97,14 @@ Switches Switches::fromEnvironment() {
     }
   }
   return switches;
+}
+
+bool compressesLogs() {
+  const char* const name = "PIPETRACE_LOG_COMPRESS";
+  const auto value = variable(name);
+  if (!value || *value == "none") return false;
+  if (*value == "zstd") return true;
+  throw Error(std::string(name) + " is \"" + *value + "\": set it to zstd, or to none");
 }
 
 bool samplesGpu() {

@@ -72,12 +72,17 @@ TEST(SwitchesTest, RangesOfStepsAreHalfOpenAsInPaddlePaddle) {
   EXPECT_EQ(recorded(":2"), "01");
   EXPECT_EQ(recorded("2"), "2");
   EXPECT_EQ(recorded("9"), "");
+  EXPECT_EQ(recorded("::4"), "048");
+  EXPECT_EQ(recorded("2::3"), "258");
+  EXPECT_EQ(recorded("1:8:6"), "17");
+  EXPECT_EQ(recorded(":8:1"), "01234567");
   EXPECT_EQ(with({}).steps, StepRange());
 }
 
 TEST(SwitchesTest, AValueWithoutAMeaningIsRefusedWithTheVariablesName) {
   EXPECT_THAT(errorOf({{"PIPETRACE", "maybe"}}), HasSubstr("PIPETRACE is \"maybe\""));
-  for (const char* steps : {"-1", "3-6", "a:6", "3:6:9", ":", "-1:2", "x"}) {
+  for (const char* steps :
+       {"-1", "3-6", "a:6", "3:6:9:1", "3:6:0", "3:6:x", "3:6:", "::", ":", "-1:2", "x"}) {
     EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", steps}}), HasSubstr("PIPETRACE_STEPS")) << steps;
   }
   EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", "-1:2"}}), HasSubstr("count from 0"));

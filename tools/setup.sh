@@ -23,7 +23,7 @@ for argument in "$@"; do
 done
 
 packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
-  nlohmann-json3-dev libre2-dev zlib1g-dev libprotozero-dev libsqlite3-dev libfmt-dev libcli11-dev
+  nlohmann-json3-dev libre2-dev zlib1g-dev libzstd-dev libprotozero-dev libsqlite3-dev libfmt-dev libcli11-dev
   libyaml-cpp-dev
   qt6-base-dev libgl-dev fonts-dejavu-core
   libgloo-dev libicu-dev)

@@ -1,6 +1,7 @@
 #include "parser/fuzz/targets.h"
 
 #include <zlib.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -119,6 +120,14 @@ std::string gzipped(const std::string& bytes) {
   return out;
 }
 
+std::string inFrame(const std::string& bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 1);
+  require(ZSTD_isError(size) == 0, "zstd has room");
+  out.resize(size);
+  return out;
+}
+
 void readInPieces(const std::string& bytes) {
   ByteSource whole("fuzz", bytes);
   const std::string content = allOf(whole, std::size_t{1} << 16, 0);
@@ -145,6 +154,14 @@ void readAsBytes(const std::string& bytes) {
   require(source.damage().empty(), "whole compressed data has no damage");
   packed.resize(packed.size() - 1 - bytes.size() % packed.size());
   readInPieces(packed);
+  std::string frames = inFrame(bytes) + inFrame(bytes);
+  ByteSource decoded("fuzz", frames);
+  require(allOf(decoded, 100, 3) == bytes + bytes, "what was in frames is the same again");
+  require(decoded.damage().empty(), "whole frames have no damage");
+  frames[bytes.size() % frames.size()] ^= 0x55;
+  readInPieces(frames);
+  frames.resize(frames.size() - 1 - bytes.size() % frames.size());
+  readInPieces(frames);
 }
 
 /// Reads the bytes as a ring file, and the file that they are the image of (ring_image.h).

@@ -327,6 +327,12 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
     LineBlocks blocks(source);
     readInto(all, blocks, threads, reading_);
     for (const std::string& name : all.openRings()) rings.take(name);
+    // A compressed log may have grown, too.
+    while (!rings.empty()) {
+      LineBlocks more(source);
+      readInto(all, more, 1, reading_);
+      if (!rings.settle()) break;
+    }
   }
   std::vector<RankPart> parts = all.take(source.name());
   for (RankPart& part : parts) {

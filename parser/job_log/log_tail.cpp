@@ -66,20 +66,26 @@ std::string LogTail::next() {
     return {};
   }
   if (!isStillThat(file.fd())) return {};
-  std::string text = std::move(rest_);
-  const std::size_t before = text.size();
-  text.resize(before + kMostAtOnce);
-  std::size_t held = before;
-  while (held < text.size()) {
-    const ssize_t n = ::pread(file.fd(), text.data() + held, text.size() - held, offset_);
+  std::string bytes(kMostAtOnce, '\0');
+  std::size_t held = 0;
+  while (held < bytes.size()) {
+    const ssize_t n = ::pread(file.fd(), bytes.data() + held, bytes.size() - held, offset_);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail(path_, errno);
     if (n == 0) break;
     held += static_cast<std::size_t>(n);
     offset_ += n;
   }
-  text.resize(held);
-  if (head_.empty()) head_ = text.substr(0, kHead);
+  bytes.resize(held);
+  if (head_.empty()) head_ = bytes.substr(0, kHead);
+  std::string text = std::exchange(rest_, {});
+  if (!frames_ && head_.starts_with(kFrameMagic)) frames_ = std::make_unique<ZstdFrames>();
+  if (frames_) {
+    std::string_view raw = bytes;
+    while (!raw.empty() || frames_->hasMore()) text += frames_->next(raw);
+  } else {
+    text += bytes;
+  }
   const std::size_t end = text.rfind('\n') + 1;  // 0: there is none
   rest_ = text.substr(end);
   // The reader leaves out such a line, whatever its length.

@@ -64,11 +64,18 @@ struct NumberedName {
   std::vector<std::int64_t> numbers;
 };
 
+/// The name of a file, without the ending of compressed ones.
+std::string_view plainName(std::string_view path) {
+  std::string_view name = fileName(path);
+  for (const std::string_view ending : {".gz", ".zst"}) {
+    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
+  }
+  return name;
+}
+
 NumberedName numbersInName(std::string_view path) {
-  constexpr std::string_view kCompressed = ".gz";
   constexpr std::int64_t kNone = -1;
-  std::string_view rest = fileName(path);
-  if (rest.ends_with(kCompressed)) rest.remove_suffix(kCompressed.size());
+  std::string_view rest = plainName(path);
   NumberedName name;
   std::string letters;
   while (!rest.empty()) {
@@ -158,8 +165,7 @@ std::optional<int> rankInName(std::string_view path) {
 }
 
 std::optional<GridPlace> megatronAppPlace(std::string_view path) {
-  std::string_view name = fileName(path);
-  if (name.ends_with(".gz")) name.remove_suffix(3);
+  std::string_view name = plainName(path);
   GridPlace place;
   const std::pair<std::string_view, int*> parts[] = {{"benchmark-data-", &place.dataParallel},
                                                      {"-pipeline-", &place.pipeline},
@@ -215,9 +221,8 @@ std::vector<std::optional<int>> ranksInNames(std::span<const std::string> files)
 }
 
 std::string hostInName(std::string_view path) {
-  constexpr std::string_view kCompressed = ".gz";
   constexpr std::string_view kEnding = ".pt.trace.json";
-  std::string_view name = fileName(path);
+  std::string_view name = plainName(path);
   const auto takeNumber = [&](char before) {
     const std::size_t end = name.find_last_not_of(kDigits);
     const bool isThere =
@@ -225,7 +230,6 @@ std::string hostInName(std::string_view path) {
     if (isThere) name = name.substr(0, end);
     return isThere;
   };
-  if (name.ends_with(kCompressed)) name.remove_suffix(kCompressed.size());
   if (!name.ends_with(kEnding)) return {};
   name.remove_suffix(kEnding.size());
   return takeNumber('.') && takeNumber('_') ? std::string(name) : std::string();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <string>
 
@@ -18,6 +19,19 @@ inline std::string gzipped(const std::string& bytes) {
   EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
   out.resize(z.total_out);
   deflateEnd(&z);
+  return out;
+}
+
+/// A frame of zstd, with a checksum.
+inline std::string inFrame(const std::string& bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+  const std::size_t size =
+      ZSTD_compress2(context, out.data(), out.size(), bytes.data(), bytes.size());
+  EXPECT_FALSE(ZSTD_isError(size));
+  ZSTD_freeCCtx(context);
+  out.resize(size);
   return out;
 }
 

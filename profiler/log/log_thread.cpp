@@ -167,9 +167,10 @@ void LogThread::drain(bool everything, bool isLast) {
   }
   completeSteps();
   held_.takeOlderThan(now - holdLimit_, ready_);
-  // A step whose lines come in two parts is better than a job without a slot.
-  if (everything || anyLaneIsCrowded()) held_.takeAll(ready_);
-  writeLines(everything);
+  // A step whose lines come in two parts is better than a job without a slot. So is a small frame.
+  const bool isCrowded = anyLaneIsCrowded();
+  if (everything || isCrowded) held_.takeAll(ready_);
+  writeLines(everything, isCrowded);
 }
 
 void LogThread::adaptInterval() {
@@ -238,7 +239,7 @@ void LogThread::completeSteps() {
   }
 }
 
-void LogThread::writeLines(bool everything) {
+void LogThread::writeLines(bool everything, bool isCrowded) {
   const Nanoseconds now = monotonicNow();
   lines_.setNow(now);
   if (everything || !ready_.empty() || now - oldestCounter_ > holdLimit_ ||
@@ -248,7 +249,8 @@ void LogThread::writeLines(bool everything) {
   }
   for (const TimedJob& job : ready_) lines_.add(job);
   ready_.clear();
-  everything ? lines_.writeAll() : lines_.writeOld();
+  const bool isFrame = isCrowded && file_.isCompressed();
+  everything || isFrame ? lines_.writeAll() : lines_.writeOld();
 }
 
 bool LogThread::anyLaneIsCrowded() const {

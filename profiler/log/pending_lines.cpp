@@ -71,11 +71,13 @@ void PendingLines::add(const ring_format::CounterSlot& sample) {
 
 void PendingLines::addLine() {
   if (count_++ == 0) since_ = now_;
-  if (count_ >= kMostLines) writeAll();
+  if (count_ >= (file_.isCompressed() ? kLinesOfFrame : kMostLines)) writeAll();
 }
 
 void PendingLines::writeOld() {
-  if (count_ >= kLines || now_ - since_ >= kPatience) writeAll();
+  const bool isFrame = file_.isCompressed();
+  const bool areMany = count_ >= (isFrame ? kLinesOfFrame : kLines);
+  if (areMany || now_ - since_ >= (isFrame ? kPatienceWithFrame : kPatience)) writeAll();
 }
 
 void PendingLines::sayLoss() const {

@@ -23,6 +23,7 @@
 #include "trace/files/file_locks.h"
 #include "trace/files/shared_folder.h"
 #include "trace/files/write_all.h"
+#include "trace/log/log_format.h"
 
 namespace pipetrace {
 namespace {
@@ -80,6 +81,7 @@ const char* adviceFor(int error) {
 }  // namespace
 
 LogFile::LogFile(std::string path) : path_(std::move(path)) {
+  if (path_.ends_with(log_format::kCompressedEnding)) frames_ = std::make_unique<LogFrames>();
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
@@ -185,6 +187,7 @@ void LogFile::look() noexcept {
 
 std::int64_t LogFile::append(std::string_view lines, bool looks) noexcept {
   if (looks) look();
+  if (isCompressed()) return appendFrame(lines);
   if (insideLine_) {
     std::string_view newline = "\n";
     insideLine_ = !writeAll(newline);
@@ -196,6 +199,17 @@ std::int64_t LogFile::append(std::string_view lines, bool looks) noexcept {
   const std::size_t torn = written.size() - (written.rfind('\n') + 1);  // npos + 1 is 0
   if (torn > 0) insideLine_ = !removeLast(torn);
   return std::count(rest.begin(), rest.end(), '\n');
+}
+
+/// A frame that got in partly is taken out again. Readers pass over one that could not be.
+std::int64_t LogFile::appendFrame(std::string_view lines) noexcept {
+  const std::string_view frame = frames_->frameOf(lines);
+  std::string_view rest = frame;
+  if (!frame.empty() && isThere_ && writeAll(rest)) return 0;
+  if (frame.empty() && firstError_ == 0) firstError_ = ENOMEM;
+  ++failures_;
+  if (rest.size() < frame.size()) removeLast(frame.size() - rest.size());
+  return std::count(lines.begin(), lines.end(), '\n');
 }
 
 }  // namespace pipetrace

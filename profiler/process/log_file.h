@@ -2,16 +2,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "profiler/process/log_frames.h"
 
 namespace pipetrace {
 
 /// The job log on disk, opened for appending. Other writers of whole lines (the launcher appends
-/// the rank's output) do not tear ours. Not thread-safe.
+/// the rank's output) do not tear ours. A log whose path ends in `.zst` is compressed: what is
+/// appended at once is a frame of its own. Not thread-safe.
 class LogFile {
  public:
-  /// Makes the folder if it is missing. Throws Error, also for a symbolic link: it is not followed.
+  /// Makes the folder if it is missing. Throws Error, also for a symbolic link, which is not
+  /// followed, and for a compressed log where libzstd is missing.
   explicit LogFile(std::string path);
   ~LogFile();
   LogFile(const LogFile&) = delete;
@@ -35,6 +40,8 @@ class LogFile {
   std::int64_t append(std::string_view lines, bool looks = true) noexcept;
 
   const std::string& path() const { return path_; }
+  /// Then few large writes take less room than many small ones.
+  bool isCompressed() const { return frames_ != nullptr; }
   /// False: the file had been deleted at the last look.
   bool isThere() const { return isThere_; }
   /// append() calls that failed.
@@ -48,11 +55,13 @@ class LogFile {
   void look() noexcept;
   void letOthersAsk(std::function<void()> giveWay);
   void stopGivingWay() noexcept;
+  std::int64_t appendFrame(std::string_view lines) noexcept;
   bool writeAll(std::string_view& rest) noexcept;
   bool removeLast(std::size_t bytes) noexcept;
 
   std::string path_;
   int fd_ = -1;
+  std::unique_ptr<LogFrames> frames_;  // null: not compressed
   bool givesWay_ = false;
   bool insideLine_ = false;
   bool isThere_ = true;

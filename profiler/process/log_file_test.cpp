@@ -63,6 +63,26 @@ TEST(LogFileTest, ALineThatCannotBeTakenOutIsClosedBeforeTheNext) {
   close(memory);
 }
 
+TEST(LogFileTest, OfACompressedLogAFrameThatGotInPartlyIsTakenOutAgain) {
+  RecordedLog log;
+  const std::string path = log.path() + ".zst";
+  LogFile file(path);
+  ASSERT_TRUE(file.isCompressed());
+  EXPECT_EQ(file.append(kFirst), 0);
+  const std::string before = test::fileText(path);
+  EXPECT_EQ(before.substr(0, 4), "\x28\xb5\x2f\xfd");
+  {
+    const auto signal = std::signal(SIGXFSZ, SIG_IGN);
+    const FileSizeLimit limit(before.size() + 9);
+    EXPECT_EQ(file.append(kSecond + kThird), 2);
+    std::signal(SIGXFSZ, signal);
+  }
+  EXPECT_EQ(test::fileText(path), before);
+  EXPECT_EQ(file.firstError(), EFBIG);
+  EXPECT_EQ(file.append(kFirst), 0);
+  EXPECT_EQ(test::fileText(path), before + before);
+}
+
 TEST(LogFileTest, ALinkIsNotFollowed) {
   RecordedLog log;
   const std::string target = log.folder() + "/target";

@@ -13,7 +13,7 @@ class Environment {
  public:
   Environment() {
     for (const char* name : {"PIPETRACE", "PIPETRACE_LOG_DIR", "PIPETRACE_STEPS", "PIPETRACE_NVML",
-                             "FLAGS_auto_parallel_profiler", "GLOG_v"}) {
+                             "PIPETRACE_LOG_COMPRESS", "FLAGS_auto_parallel_profiler", "GLOG_v"}) {
       const char* const value = std::getenv(name);
       before_[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
       unsetenv(name);

@@ -32,8 +32,12 @@ bool isRingFile(std::string_view name) {
 }
 
 bool isWorkerLog(std::string_view name) {
-  return isRingFile(name) || (name.starts_with(log_format::kFilePrefix) &&
-                              isNumber(name.substr(log_format::kFilePrefix.size())));
+  if (isRingFile(name)) return true;
+  if (name.ends_with(log_format::kCompressedEnding)) {
+    name.remove_suffix(log_format::kCompressedEnding.size());
+  }
+  return name.starts_with(log_format::kFilePrefix) &&
+         isNumber(name.substr(log_format::kFilePrefix.size()));
 }
 
 int clearLogFolder(const std::string& folder) {

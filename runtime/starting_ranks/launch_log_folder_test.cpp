@@ -19,10 +19,11 @@ using testing::HasSubstr;
 
 TEST(LaunchLogFolderTest, StaleLogsAreRemovedAndNothingElse) {
   RecordedLog log;
-  const std::vector<std::string> stale = {"workerlog.7", "workerlog.0.ring", "workerlog.0.12.ring"};
+  const std::vector<std::string> stale = {"workerlog.7", "workerlog.7.zst", "workerlog.0.ring",
+                                          "workerlog.0.12.ring"};
   const std::vector<std::string> others = {
-      "workerlog.x",      "workerlog.",         "notes",         "my.ring",
-      "workerlog.x.ring", "workerlog.0.x.ring", "workerlog.ring"};
+      "workerlog.x", "workerlog.zst",    "workerlog.",         "notes",
+      "my.ring",     "workerlog.x.ring", "workerlog.0.x.ring", "workerlog.ring"};
   std::ofstream(log.path(0)) << "old\n";
   for (const auto& names : {stale, others}) {
     for (const std::string& name : names) std::ofstream(log.folder() + "/" + name) << "old\n";

@@ -6,6 +6,7 @@
 namespace pipetrace::log_format {
 
 inline constexpr std::string_view kFilePrefix = "workerlog.";  ///< + rank
+inline constexpr std::string_view kCompressedEnding = ".zst";  ///< of a log in frames of zstd
 inline constexpr std::string_view kMachinePrefix = "machine";  ///< + index: one host's folder
 inline constexpr std::string_view kNcclLane = "nccl";  ///< what NCCL did, on a lane of its own
 inline constexpr int kVersion = 1;
