@@ -119,7 +119,7 @@ TEST(RunDiff, NamesTheStageThatTakesLongerAndWhatItCosts) {
   EXPECT_THAT(diffAnswer(back), ContainsRegex(" less \\(-.*stage 2's jobs take .* % less time"));
 }
 
-TEST(RunDiff, APartThatDoesNotDifferBeyondNoiseIsNoReason) {
+TEST(RunDiff, PartsThatDoNotDifferBeyondNoiseAreNoReason) {
   Costs costs = costsOf(onFour(), 0.1);
   scaleRank(costs, onFour(), 2, 1.1);
   RunDiff diff = diffOfRuns(usual(1), noisyRun(onFour(), costs, 20, 2));

@@ -81,24 +81,24 @@ class PartShares {
   /// The differences of the parts that are wanted and were not taken before.
   template <typename Wanted>
   Nanoseconds take(const Wanted& isWanted) {
-    Nanoseconds sum = 0;
-    isNoise_ = true;
+    sum_ = sure_ = 0;
     for (std::size_t i = 0; i < diff_.parts.size(); ++i) {
       const DiffPart& part = diff_.parts[i];
       if (isTaken_[i] || !isWanted(part)) continue;
       isTaken_[i] = true;
-      sum += part.difference();
-      if (part.difference() != 0 && (!part.sure || part.sure->isBeyondNoise())) isNoise_ = false;
+      sum_ += part.difference();
+      if (!part.sure || part.sure->isBeyondNoise()) sure_ += part.difference();
     }
-    return sum;
+    return sum_;
   }
-  /// Whether none of the parts that were taken last differs beyond noise.
-  bool isNoise() const { return isNoise_; }
+  /// Whether less than half of what was taken last is of parts that differ beyond noise.
+  bool isNoise() const { return 2 * (sum_ < 0 ? -sure_ : sure_) < std::abs(sum_); }
 
  private:
   const RunDiff& diff_;
   std::vector<bool> isTaken_;
-  bool isNoise_ = true;
+  Nanoseconds sum_ = 0;   // of what was taken last
+  Nanoseconds sure_ = 0;  // ... of parts that differ beyond noise
 };
 
 std::string kindsText(const PlaceChange& change) {

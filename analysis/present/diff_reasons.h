@@ -61,7 +61,8 @@ struct DiffReason {
   std::string text;             ///< "stage 2's jobs take 10.0 % longer"
   Nanoseconds time = 0;         ///< its share of the difference of RunDiff::unit()
   bool namesSchedules = false;  ///< both, as they differ
-  /// None of the parts in it differs beyond noise. The reasons of a difference leave it out.
+  /// Less than half of it is of parts that differ beyond noise. The reasons of a difference leave
+  /// it out.
   bool isNoise = false;
 };
 

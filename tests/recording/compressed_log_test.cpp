@@ -65,7 +65,7 @@ class CompressedLogTest : public testing::Test {
   Diagnostics diagnostics_;
 };
 
-TEST_F(CompressedLogTest, HoldsAllJobsInAFewthOfTheRoom) {
+TEST_F(CompressedLogTest, HoldsAllJobsInLessThanHalfOfTheRoom) {
   {
     const auto recorder = recorderIn(log_);
     record(*recorder, 0, kJobs);
