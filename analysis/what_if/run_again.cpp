@@ -484,6 +484,8 @@ void RunAgain::addInside(const RunChanges& changes, std::vector<double>& duratio
   }
   if (!changes.evenGroups.empty()) evenPeers(changes.evenGroups, durations);
   const InsideJobs& inside = graph_.inside();
+  std::unordered_map<InsideJobs::Id, Nanoseconds> beside;
+  if (changes.hidesWeights) beside = computeBesideWeights();
   for (const RunNetwork::Meeting& each : network_.meetings()) {
     auto length = static_cast<double>(each.length);
     if (each.meeting != InsideJobs::kNone) {
@@ -493,12 +495,57 @@ void RunAgain::addInside(const RunChanges& changes, std::vector<double>& duratio
             group.kind == set.kind && group.axis == set.axis && group.ranks == set.ranks;
         if (isIts) length *= group.factor;
       }
-      const bool movesWeights =
-          set.kind == JobKind::kAllGather || set.kind == JobKind::kReduceScatter;
-      if (changes.hidesWeights && set.axis == GroupAxis::kData && movesWeights) length = 0;
+      if (const auto found = beside.find(each.meeting); found != beside.end()) {
+        length = std::max(0.0, length - static_cast<double>(found->second));
+      }
     }
     durations[each.operation] = std::round(length);
   }
+}
+
+/// For how long the rank computes before a gather of weights, since it came to the collective
+/// before, or in the job before; and after a scatter, until it comes to the next one, or in the job
+/// after. The last scatter of a step holds up the optimizer, and not the message that the job
+/// sends: only the first stage, which is last to end, has nothing beside it.
+std::unordered_map<InsideJobs::Id, Nanoseconds> RunAgain::computeBesideWeights() const {
+  const InsideJobs& inside = graph_.inside();
+  std::unordered_map<JobGraph::Id, JobGraph::Id> after;  // by job, of its rank and step
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    const RunWork::Id id = network_.operations()[i].id;
+    if (!isCompute(kindOf(network_.operations()[i]))) continue;
+    const JobGraph::Node& job = graph_.node(id);
+    if (job.before == JobGraph::kNone) continue;
+    const JobGraph::Node& before = graph_.node(job.before);
+    if (isCompute(before.kind) && before.step == job.step && before.rank == job.rank) {
+      after[job.before] = id;
+    }
+  }
+  const auto ownOf = [&](JobGraph::Id job) { return inside.partsOf(job).own; };
+  std::unordered_map<InsideJobs::Id, Nanoseconds> beside;
+  const auto& pieces = network_.pieces();
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const RunNetwork::Piece& piece = pieces[i];
+    if (piece.meeting == InsideJobs::kNone) continue;
+    const InsideJobs::Set& set = inside.setOf(inside.meetings()[piece.meeting]);
+    if (set.axis != GroupAxis::kData) continue;
+    const JobGraph::Id job = network_.operations()[piece.job].id;
+    Nanoseconds time = 0;
+    if (set.kind == JobKind::kAllGather) {
+      time = piece.length;
+      const JobGraph::Id before = graph_.node(job).before;
+      if (time == 0 && after.contains(before)) time = ownOf(before);
+    } else if (set.kind == JobKind::kReduceScatter) {
+      if (i + 1 < pieces.size() && pieces[i + 1].job == piece.job) time = pieces[i + 1].length;
+      const auto next = after.find(job);
+      if (time == 0 && next != after.end()) {
+        time = ownOf(next->second);
+      } else if (time == 0 && graph_.node(job).stage > 0) {
+        time = kNsMax;
+      }
+    }
+    beside.emplace(piece.meeting, time);
+  }
+  return beside;
 }
 
 /// What leads to collectives of these groups takes the mean of all ranks at that place. Groups that

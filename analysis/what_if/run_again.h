@@ -1,9 +1,11 @@
 #pragma once
 
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "analysis/run/graph/inside_jobs.h"
 #include "analysis/run/graph/job_graph.h"
 #include "analysis/run/run.h"
 #include "analysis/run/waits/run_network.h"
@@ -68,6 +70,7 @@ class RunAgain {
   bool mayWaitForUnlogged(RunNetwork::Index index) const;
   std::vector<double> durationsOf(const RunChanges& changes) const;
   void addInside(const RunChanges& changes, std::vector<double>& durations) const;
+  std::unordered_map<InsideJobs::Id, Nanoseconds> computeBesideWeights() const;
   void scaleBetweenJobs(const std::vector<RunChanges::Group>& groups,
                         std::vector<double>& durations) const;
   void evenPeers(const std::vector<std::vector<int>>& groups, std::vector<double>& durations) const;

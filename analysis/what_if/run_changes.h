@@ -50,7 +50,8 @@ struct RunChanges {
   /// These ranks do the same work between two collectives inside their jobs: each takes the mean
   /// of all.
   std::vector<std::vector<int>> evenGroups;
-  /// Gathers and scatters of weights inside jobs take no time.
+  /// Gathers of weights inside jobs run beside the compute before them, scatters beside that after
+  /// them, in their step and on their rank (FSDP with prefetching). What is longer than that stays.
   bool hidesWeights = false;
   std::vector<Link> links;
   /// Each stage takes the mean of all stages for each kind of compute job: the work is kept. The

@@ -224,14 +224,6 @@ double ComparedStep::stepDeviation() const {
 
 double ComparedStep::bubbleDifference() const { return measuredBubble - plannedBubble; }
 
-double PlanComparison::stepDeviation() const {
-  double largest = steps > 0 ? median.stepDeviation() : 0;
-  for (const auto& [number, step] : apart) {
-    if (std::abs(step.stepDeviation()) > std::abs(largest)) largest = step.stepDeviation();
-  }
-  return largest;
-}
-
 std::vector<std::string> PlanComparison::findings(double tolerance) const {
   std::vector<std::string> found;
   if (steps > 0) addFindings(median, "", tolerance, found);

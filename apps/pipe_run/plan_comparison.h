@@ -44,8 +44,6 @@ struct PlanComparison {
   /// 1F3"); empty: every rank ran its plan.
   std::string orderDeviation;
 
-  /// The largest of all steps, by its size.
-  double stepDeviation() const;
   /// Same order, and both at most `tolerance` either way, in all steps.
   bool agrees(double tolerance = 0.01) const { return findings(tolerance).empty(); }
   /// The differences that are too large, a line for people each, without newlines.

@@ -94,7 +94,7 @@ TEST(PlanComparisonTest, FaultThatARunLacksIsFoundInItsStep) {
       comparison.findings(),
       ::testing::Contains("the step length of step 2 is off the plan by -8.33 %; up to 1 % are "
                           "fine"));
-  EXPECT_NEAR(comparison.stepDeviation(), -30.0 / 360, 1e-9);
+  EXPECT_NEAR(comparison.worstStep, -30.0 / 360, 1e-9);
 }
 
 TEST(PlanComparisonTest, FaultsOfAllStepsAndNoneLeaveTheMedianOverAll) {

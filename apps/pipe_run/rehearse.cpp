@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -89,9 +88,6 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
                "by over 0.01, or a rank ran out of order")
       ->group(kGroup);
 }
-
-// A step that is off the plan by more than this share of its length did not show the plan.
-constexpr double kKeptUp = 0.01;
 
 /// Reads the logs of the rehearsal. Warnings go to standard error.
 Run loadLogs(const std::string& folder) {
@@ -223,9 +219,6 @@ int rehearseUntilStopped(RehearsalOptions& rehearsal) {
 /// Prints the comparison and returns the exit code.
 int report(const PlanComparison& comparison, const std::vector<std::string>& faults, bool strict) {
   printText(toText(comparison) + (faults.empty() ? "" : faultsLine(faults) + "\n"));
-  if (std::abs(comparison.stepDeviation()) > kKeptUp) {
-    printError("pipe-run: this machine cannot keep up; take fewer ranks or longer jobs");
-  }
   const std::vector<std::string> findings = comparison.findings();
   if (!strict || findings.empty()) return 0;
   for (const std::string& finding : findings) printError("pipe-run: --strict: " + finding);

@@ -327,8 +327,9 @@ def plant(source, case, kind):
             drawn = [math.exp(source.gauss(0, sigma)) for _ in range(case["micro_batches"])]
             fault["lengths"].append([value * len(drawn) / sum(drawn) for value in drawn])
     elif kind == "slow_optimizer":
-        fault["ranks"] = [source.randrange(world)]
-        fault["factor"] = 1 + even_log(source, 0.2, 8)
+        # Others end earlier, and only where all wait for each other does anybody wait for them.
+        fault["ranks"] = [source.choice(ranks_of_stage(case, 0))]
+        fault["factor"] = 1 + even_log(source, 0.5, 8)
     elif kind == "slow_reduction":
         fault["stages"] = [source.randrange(case["positions"])]
         fault["ranks"] = ranks_of_stage(case, fault["stages"][0])
