@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace pipetrace {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using enum JobKind;
@@ -45,6 +47,47 @@ Timeline runOfUpdates(const std::vector<Nanoseconds>& updates) {
     for (int rank = ranks - 1; rank >= 0; --rank) run(rank, kBackward, 20 * kNsPerMs, step);
     for (int rank = 0; rank < ranks; ++rank) {
       run(rank, kOptimizer, updates[static_cast<std::size_t>(rank)], step);
+    }
+  }
+  made.timeline.sort();
+  Diagnostics diagnostics;
+  completeTimeline(made.timeline, diagnostics);
+  return std::move(made.timeline);
+}
+
+/// Two pipelines of two ranks with one micro-batch a step, which add up the gradients of each stage
+/// behind its backward, in 5 ms. Each job begins 0.1 ms after it could.
+Timeline runOfReplicas(const std::vector<Nanoseconds>& updates) {
+  constexpr Nanoseconds kLaunch = kNsPerMs / 10;
+  HandMadeTimeline made;
+  for (int rank = 0; rank < 4; ++rank) {
+    RankInfo& info = made.timeline.ranks[rank];
+    info.dataParallelIndex = rank / 2;
+    info.numStages = 2;
+    info.worldSize = 4;
+  }
+  std::vector<Nanoseconds> free(4, 0);
+  const auto run = [&](int rank, JobKind kind, Nanoseconds length, int step, Nanoseconds ready) {
+    Nanoseconds& own = free[static_cast<std::size_t>(rank)];
+    const Nanoseconds begin = std::max(own, ready) + kLaunch;
+    own = begin + length;
+    made.add(rank, kind, begin, own, step, 0).stage = rank % 2;
+    return own;
+  };
+  for (int step = 0; step < 2 * kSteps; ++step) {
+    for (const int first : {0, 2}) {
+      Nanoseconds ready = run(first, kForward, 10 * kNsPerMs, step, 0);
+      ready = run(first + 1, kForward, 10 * kNsPerMs, step, ready);
+      ready = run(first + 1, kBackward, 20 * kNsPerMs, step, ready);
+      run(first, kBackward, 20 * kNsPerMs, step, ready);
+    }
+    for (const std::size_t stage : {0U, 1U}) {
+      const Nanoseconds end = std::max(free[stage], free[stage + 2]) + 5 * kNsPerMs;
+      for (const std::size_t rank : {stage, stage + 2}) {
+        made.add(static_cast<int>(rank), kAllReduce, free[rank], end, step, -1, "nccl");
+        free[rank] = end;
+        run(static_cast<int>(rank), kOptimizer, updates[rank], step, 0);
+      }
     }
   }
   made.timeline.sort();
@@ -94,6 +137,23 @@ TEST(SlowOptimizers, OfTheFirstRankHoldUpTheStepAfterThem) {
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].rank, 0);
   EXPECT_EQ(found[0].time, (kSteps - 1) * 2 * 40 * kNsPerMs);
+}
+
+// Its pipeline begins the next step later, so that the other one waits where they add up gradients.
+TEST(SlowOptimizers, HoldUpOtherPipelinesToo) {
+  const Timeline timeline = runOfReplicas({41 * kNsPerMs, kNsPerMs, kNsPerMs, kNsPerMs});
+  const std::vector<SlowOptimizer> found = slowOptimizersOf(asRun(timeline), {});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 0);
+  std::set<std::uint32_t> waiting;
+  for (const auto& [rank, bubble] : found[0].bubbles) waiting.insert(rank);
+  EXPECT_THAT(waiting, ElementsAre(1, 2, 3));
+  EXPECT_NEAR(static_cast<double>(found[0].time), (2 * kSteps - 1) * 3 * 40e6, 12e6);
+  const ExplainedRun explained = explainRun(timeline, {});
+  EXPECT_EQ(explained.findings.front().kind, FindingKind::kSlowOptimizer);
+  for (const Finding& each : explained.findings) {
+    EXPECT_TRUE(each.isMinor || each.bubbleClass != BubbleClass::kLateStart);
+  }
 }
 
 TEST(SlowOptimizers, AreNoneWhereNobodyWaitsForThem) {

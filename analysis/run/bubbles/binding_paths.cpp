@@ -95,19 +95,26 @@ std::map<int, Nanoseconds> BindingPaths::usualOptimizers() const {
   return usual;
 }
 
+Nanoseconds BindingPaths::longerThanUsual(Id id) const {
+  const JobGraph::Node& node = graph_.node(id);
+  const auto usual = usualOptimizers_.find(graph_.ranks()[node.rank].replica);
+  if (node.kind != JobKind::kOptimizer || usual == usualOptimizers_.end()) return 0;
+  return std::max<Nanoseconds>(0, node.end - node.begin - usual->second);
+}
+
 /// By how much an optimizer is longer than is usual in its pipeline, as far as the step after it
 /// had begun there.
 Nanoseconds BindingPaths::optimizerExcess(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   const JobGraph::Rank& rank = graph_.ranks()[node.rank];
-  const auto usual = usualOptimizers_.find(rank.replica);
-  if (node.kind != JobKind::kOptimizer || usual == usualOptimizers_.end()) return 0;
+  const Nanoseconds longer = longerThanUsual(id);
+  if (longer == 0) return 0;
   Id next = id + 1;
   while (next < rank.end && !isCompute(graph_.node(next).kind)) ++next;
   if (next >= rank.end) return 0;
   const auto begin = begins_.find({rank.replica, graph_.node(next).step});
   if (begin == begins_.end()) return 0;
-  return std::min(node.end - node.begin - usual->second, node.end - begin->second);
+  return std::min(longer, node.end - begin->second);
 }
 
 /// Null: its pipeline is not asynchronous.

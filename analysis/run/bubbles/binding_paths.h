@@ -92,6 +92,9 @@ class BindingPaths {
   /// What the rank of a job loaded before it, since its compute job before: of a job that opens its
   /// step, which others wait for.
   Collected loadsBefore(Id job) const;
+  /// By how much an optimizer job is longer than the lower median of its pipeline's ranks; 0 for
+  /// other jobs, and where that is not known.
+  Nanoseconds longerThanUsual(Id job) const;
   /// Whether a time between two nodes of ranks with different clocks is shorter than these are
   /// exact. `from` may be kNone.
   bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;

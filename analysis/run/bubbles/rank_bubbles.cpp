@@ -233,15 +233,21 @@ Collected RankBubbles::collectedForWait(Id job) {
 
 /// Adds what made a pipeline begin its step later than that of the rank, which waits so much longer
 /// where they meet at its end; returns by how much. What it did before is no cause, but for what it
-/// loaded.
+/// loaded, and an optimizer that is longer than others.
 Nanoseconds RankBubbles::addLateOpening(const Gap& gap, const WaitPath& path,
                                         Collected& collected) const {
   if (path.opening == JobGraph::kNone) return 0;
   const JobGraph::Node& opening = graph_.node(path.opening);
   const Nanoseconds from = std::max(gap.window->span.begin, path.couldOpen);
-  const Nanoseconds late = opening.begin - from;
-  if (late <= 0 || links_.isBelowClockBound(gap.window->firstCompute, path.opening, late)) return 0;
   constexpr std::size_t kLate = causeIndex(BubbleClass::kLateStart);
+  constexpr std::size_t kSync = causeIndex(BubbleClass::kSync);
+  const Nanoseconds updates =
+      std::min(std::max<Nanoseconds>(0, from - gap.window->span.begin), path.updates.sums[kSync]);
+  const Nanoseconds late = opening.begin - from;
+  if (late + updates <= 0) return 0;
+  const Id firstCompute = gap.window->firstCompute;
+  if (links_.isBelowClockBound(firstCompute, path.opening, late + updates)) return 0;
+  collected.add(BubbleClass::kSync, updates, path.updates.culprit[kSync]);
   // The path itself has what passed since the rank's last event of the step, such as `lr`.
   const Nanoseconds rest =
       std::max<Nanoseconds>(0, late - links_.lateness(path.opening).sums[kLate]);
@@ -252,7 +258,7 @@ Nanoseconds RankBubbles::addLateOpening(const Gap& gap, const WaitPath& path,
   } else {
     collected.add(BubbleClass::kLateStart, rest - loading, path.opening);
   }
-  return late;
+  return late + updates;
 }
 
 /// What the window's tail waits for. Where that is a job of another pipeline, which began its step

@@ -115,7 +115,10 @@ void setOpening(const JobGraph& graph, const BindingPaths& paths, Id opening, Wa
   }
   const Id before = paths.waitedFor(first);
   path.opening = opening;
-  if (before != JobGraph::kNone) path.couldOpen = graph.node(before).end;
+  if (before != JobGraph::kNone) {
+    path.couldOpen = graph.node(before).end;
+    path.updates.add(BubbleClass::kSync, paths.longerThanUsual(before), before);
+  }
   path.loads = paths.loadsBefore(opening);
 }
 

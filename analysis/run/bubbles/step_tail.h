@@ -49,7 +49,8 @@ struct WaitPath {
   /// When the rank of `opening` was done with what it had to do before; kNsMin: nobody knows, as in
   /// the first step of a run.
   Nanoseconds couldOpen = kNsMin;
-  Collected loads;  ///< what it loaded since then
+  Collected loads;    ///< what it loaded since then
+  Collected updates;  ///< by how much the optimizer before that is longer than its pipeline's usual
 };
 WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id job);
 
