@@ -22,9 +22,10 @@ struct End {
   Nanoseconds end = 0;
   const Event* event = nullptr;
 
-  explicit End(const Event& of)
+  /// `isNumbered`: its micro-batch is the same number on both ranks.
+  End(const Event& of, bool isNumbered)
       : step(of.step),
-        microBatch(of.microBatch),
+        microBatch(isNumbered ? of.microBatch : kNotGiven),
         isForward(isForwardTransfer(of.kind)),
         stage(of.stage),
         begin(of.begin),
@@ -49,7 +50,9 @@ struct EndsOfLink {
   }
 };
 
-std::map<RankPair, EndsOfLink> endsOf(const Track& track,
+/// `areFound`: its jobs were found. Until numberFoundJobs() gives them their stages, their
+/// micro-batches are places among the jobs of one rank.
+std::map<RankPair, EndsOfLink> endsOf(const Track& track, bool areFound,
                                       const std::function<bool(const Event&)>& isWanted) {
   std::map<RankPair, EndsOfLink> links;
   RankPair latest;
@@ -60,7 +63,8 @@ std::map<RankPair, EndsOfLink> endsOf(const Track& track,
     const bool sends = isSend(event.kind);
     const RankPair link(sends ? track.rank : event.peer, sends ? event.peer : track.rank);
     if (ends == nullptr || link != latest) ends = &links[latest = link];
-    (sends ? ends->sends : ends->receives).emplace_back(event);
+    const bool isNumbered = !areFound || event.stage != kNotGiven;
+    (sends ? ends->sends : ends->receives).emplace_back(event, isNumbered);
   }
   return links;
 }
@@ -103,7 +107,9 @@ std::vector<MatchedMessage> matchedMessages(const Timeline& timeline,
                                             int threads) {
   std::vector<std::map<RankPair, EndsOfLink>> ofTracks(timeline.tracks.size());
   inParallel(threads, ofTracks.size(), [&](std::size_t track) {
-    ofTracks[track] = endsOf(timeline.tracks[track], isWanted);
+    const auto info = timeline.ranks.find(timeline.tracks[track].rank);
+    const bool areFound = info != timeline.ranks.end() && info->second.jobsFound > 0;
+    ofTracks[track] = endsOf(timeline.tracks[track], areFound, isWanted);
   });
   std::map<RankPair, EndsOfLink> ends;
   for (std::map<RankPair, EndsOfLink>& ofTrack : ofTracks) {

@@ -18,8 +18,9 @@ struct MatchedMessage {
 /// The messages between two ranks whose two ends are in the timeline. Ends belong together if they
 /// name the same two ranks, direction, step and micro-batch. Two ranks may exchange several such
 /// messages, one for each pair of their stages; these are matched by stage, and then in the order
-/// of their begins on each rank. So times of different ranks are not compared. Where one end of
-/// them is missing, none of them is matched.
+/// of their begins on each rank. So are those of jobs that were found and have no stage yet
+/// (numberFoundJobs()), whatever their micro-batches. So times of different ranks are not compared.
+/// Where one end of them is missing, none of them is matched.
 ///
 /// `isWanted` chooses ends. Sorted by sender, receiver, step, micro-batch. Uses that many threads,
 /// which make no difference to the result; each of them calls `isWanted`.

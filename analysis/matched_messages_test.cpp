@@ -53,6 +53,21 @@ TEST_F(MatchedMessagesTest, EndsOfOneStepMicroBatchAndDirectionBelongTogether) {
               ElementsAre("0>1 of 30 at 8"));
 }
 
+// Until found jobs have their stages, a micro-batch is a place among the jobs of one rank: that of
+// two chunks goes on counting.
+TEST_F(MatchedMessagesTest, MessagesOfFoundJobsAreMatchedInTheirOrder) {
+  for (const int rank : {0, 1}) made_.timeline.ranks[rank].jobsFound = 4;
+  for (const std::int32_t step : {0, 1}) {
+    const Nanoseconds begin = 1000 * step;
+    add(0, 1, JobKind::kSendBackward, begin + 10, step, 6);
+    add(0, 1, JobKind::kSendBackward, begin + 20, step, 7);
+    add(1, 0, JobKind::kRecvBackward, begin + 15, step, 2);
+    add(1, 0, JobKind::kRecvBackward, begin + 25, step, 6);
+  }
+  EXPECT_THAT(matched(), ElementsAre("0>1 of 10 at 15", "0>1 of 20 at 25", "0>1 of 1010 at 1015",
+                                     "0>1 of 1020 at 1025"));
+}
+
 TEST_F(MatchedMessagesTest, MessagesOfSeveralStagesAreMatchedByStage) {
   add(0, 1, JobKind::kSendForward, 10, 0, 0, 0);
   add(0, 1, JobKind::kSendForward, 20, 0, 0, 2);
