@@ -124,7 +124,8 @@ TEST_F(ByteSourceTest, FramesBehindADamagedOneAreReadAndTheDamageIsReported) {
   const std::string text = longText();
   std::string damaged = inFrame(text);
   for (std::size_t i = damaged.size() / 2; i < damaged.size() / 2 + 50; ++i) damaged[i] ^= 0x55;
-  const std::string torn = inFrame(text).substr(0, 40'000);
+  const std::string whole = inFrame(text);
+  const std::string torn = whole.substr(0, whole.size() - 10);
   for (const std::string& middle :
        {damaged, torn, std::string("no frame at all"), std::string(1, 'x')}) {
     const std::string bytes = inFrame("first\n") + middle +
