@@ -61,6 +61,13 @@ struct ByteSource::Inflater {
   bool finished = false;
 };
 
+std::string_view ByteSource::plainName(std::string_view fileName) {
+  for (const std::string_view ending : {".gz", ".zst"}) {
+    if (fileName.ends_with(ending)) return fileName.substr(0, fileName.size() - ending.size());
+  }
+  return fileName;
+}
+
 ByteSource::ByteSource(const std::string& path)
     : name_(path == "-" ? "standard input" : path), isStandardInput_(path == "-") {
   fd_ = isStandardInput_ ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

@@ -54,6 +54,9 @@ class ByteSource {
   /// while it waits for a pipe.
   void endWhen(const std::atomic<bool>* isCancelled) { isCancelled_ = isCancelled; }
 
+  /// The name of a file without the ending of compressed ones.
+  static std::string_view plainName(std::string_view fileName);
+
   /// What is wrong with compressed data, at whose end or damage a line may be cut off; empty where
   /// nothing is. Damaged frames of zstd are passed over, with a line end in their place. gzip ends.
   const std::string& damage() const { return damage_; }

@@ -104,6 +104,11 @@ TEST_F(ByteSourceTest, FramesOfZstdAreDecoded) {
   ByteSource several(write("b", inFrame("some\n") + inFrame("") + inFrame(text) + inFrame("more")));
   EXPECT_EQ(all(several, 77), "some\n" + text + "more");
   EXPECT_EQ(several.damage(), "");
+  // As much as is decoded at a time.
+  const std::string even(std::size_t{1} << 17, 'x');
+  ByteSource exact(write("c", inFrame(even)));
+  EXPECT_EQ(all(exact), even);
+  EXPECT_EQ(exact.damage(), "");
 }
 
 TEST_F(ByteSourceTest, OfACutOffFrameIsReadWhatThereIsAndTheRestWhenItHasCome) {

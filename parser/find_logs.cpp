@@ -45,7 +45,6 @@ std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
 // Below a link that leads out of the folder, as that may lead anywhere: a run, its machines,
 // theirs.
 constexpr int kMostFoldersBelowLink = 3;
-constexpr std::string_view kCompressed[] = {".gz", lf::kCompressedEnding};
 constexpr const char* kHowToReadFifo = "read it as a stream: pipe-trace - < ";
 constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".json.zst", ".pftrace",
                                               ".sqlite"};
@@ -58,7 +57,9 @@ bool hasEnding(std::string_view name, std::span<const std::string_view> endings)
   });
 }
 
-bool isCompressed(const fs::path& path) { return hasEnding(path.filename().native(), kCompressed); }
+bool isCompressed(const fs::path& path) {
+  return ByteSource::plainName(path.native()) != path.native();
+}
 
 /// Whether the file begins as a job log, perhaps behind what its rank printed at first.
 bool beginsAsJobLog(const fs::path& path) {
@@ -284,13 +285,7 @@ class FolderSearch {
 }  // namespace
 
 std::optional<int> rankOfLogName(const std::string& fileName) {
-  std::string_view name = fileName;
-  for (const std::string_view ending : kCompressed) {
-    if (!name.ends_with(ending)) continue;
-    name.remove_suffix(ending.size());
-    break;
-  }
-  return numberAfter(lf::kFilePrefix, name);
+  return numberAfter(lf::kFilePrefix, ByteSource::plainName(fileName));
 }
 
 bool naturallyBefore(std::string_view a, std::string_view b) {

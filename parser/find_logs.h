@@ -41,8 +41,8 @@ void refuseFifo(const std::string& path);
 /// first; each sort is in the natural order of its paths:
 /// - `workerlog.<rank>`. In a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
 ///   ranks are counted through all machines in the order of i and d. With `.gz` or `.zst` behind
-///   the rank as well, unless the same is there without it (reported), and has a line of a job log
-///   at its begin: else that is what the rank printed.
+///   the rank as well, unless the same is there without it (reported), and has the line that opens
+///   a job log in its first MiB: else that is what the rank printed.
 /// - `*.json`, `*.pftrace`, `*.sqlite`, and `*.json` with `.gz` or `.zst` behind it.
 ///
 /// Names that start with a dot are passed over. Each folder and each file is taken once, under the

@@ -36,7 +36,7 @@ std::string_view ZstdFrames::decode(std::string_view& raw) {
     decoded_[out.pos++] = '\n';
   }
   raw.remove_prefix(in.pos);
-  hasMore_ = !isDamaged && out.pos == out.size;
+  hasMore_ = !isDamaged && result != 0 && out.pos == out.size;
   isInside_ = !isDamaged && result != 0;
   return {decoded_.data(), out.pos};
 }

@@ -37,7 +37,7 @@ class ZstdFrames {
   bool isInside_ = false;
   bool hasDamage_ = false;
   bool seeks_ = false;
-  std::size_t found_ = 0;  // so many bytes of the magic, where it seeks
+  std::size_t found_ = 0;  // where it seeks: how many bytes of the magic came last
 };
 
 }  // namespace pipetrace

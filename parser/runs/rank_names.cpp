@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "parser/byte_source.h"
 #include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"
 
@@ -64,14 +65,7 @@ struct NumberedName {
   std::vector<std::int64_t> numbers;
 };
 
-/// The name of a file, without the ending of compressed ones.
-std::string_view plainName(std::string_view path) {
-  std::string_view name = fileName(path);
-  for (const std::string_view ending : {".gz", ".zst"}) {
-    if (name.ends_with(ending)) return name.substr(0, name.size() - ending.size());
-  }
-  return name;
-}
+std::string_view plainName(std::string_view path) { return ByteSource::plainName(fileName(path)); }
 
 NumberedName numbersInName(std::string_view path) {
   constexpr std::int64_t kNone = -1;

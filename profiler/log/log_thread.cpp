@@ -167,10 +167,9 @@ void LogThread::drain(bool everything, bool isLast) {
   }
   completeSteps();
   held_.takeOlderThan(now - holdLimit_, ready_);
-  // A step whose lines come in two parts is better than a job without a slot. So is a small frame.
-  const bool isCrowded = anyLaneIsCrowded();
-  if (everything || isCrowded) held_.takeAll(ready_);
-  writeLines(everything, isCrowded);
+  // A step whose lines come in two parts is better than a job without a slot.
+  if (everything || anyLaneIsCrowded()) held_.takeAll(ready_);
+  writeLines(everything);
 }
 
 void LogThread::adaptInterval() {
@@ -239,7 +238,7 @@ void LogThread::completeSteps() {
   }
 }
 
-void LogThread::writeLines(bool everything, bool isCrowded) {
+void LogThread::writeLines(bool everything) {
   const Nanoseconds now = monotonicNow();
   lines_.setNow(now);
   if (everything || !ready_.empty() || now - oldestCounter_ > holdLimit_ ||
@@ -249,8 +248,7 @@ void LogThread::writeLines(bool everything, bool isCrowded) {
   }
   for (const TimedJob& job : ready_) lines_.add(job);
   ready_.clear();
-  const bool isFrame = isCrowded && file_.isCompressed();
-  everything || isFrame ? lines_.writeAll() : lines_.writeOld();
+  everything ? lines_.writeAll() : lines_.writeOld();
 }
 
 bool LogThread::anyLaneIsCrowded() const {

@@ -78,7 +78,7 @@ class LogThread {
   void takeEndedSteps();
   void takeJobs(int laneIndex, Nanoseconds now);
   void completeSteps();
-  void writeLines(bool everything, bool isCrowded);
+  void writeLines(bool everything);
   void adaptInterval();
   bool anyLaneIsCrowded() const;
   bool ringsAreEmpty() const;

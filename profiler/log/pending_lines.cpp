@@ -71,13 +71,11 @@ void PendingLines::add(const ring_format::CounterSlot& sample) {
 
 void PendingLines::addLine() {
   if (count_++ == 0) since_ = now_;
-  if (count_ >= (file_.isCompressed() ? kLinesOfFrame : kMostLines)) writeAll();
+  if (count_ >= kMostLines) writeAll();
 }
 
 void PendingLines::writeOld() {
-  const bool isFrame = file_.isCompressed();
-  const bool areMany = count_ >= (isFrame ? kLinesOfFrame : kLines);
-  if (areMany || now_ - since_ >= (isFrame ? kPatienceWithFrame : kPatience)) writeAll();
+  if (count_ >= kLines || now_ - since_ >= kPatience) writeAll();
 }
 
 void PendingLines::sayLoss() const {

@@ -24,10 +24,6 @@ class PendingLines {
   static constexpr int kMostLines = 512;
   /// How long a line waits for others.
   static constexpr Nanoseconds kPatience = 100 * kNsPerMs;
-  /// The same of a compressed log, where each write is a frame: in one of 1024 lines a line takes
-  /// two thirds of what it takes in one of 64.
-  static constexpr int kLinesOfFrame = 1024;
-  static constexpr Nanoseconds kPatienceWithFrame = kNsPerSecond;
 
   /// All three must outlive it.
   PendingLines(LogWriter& writer, LogFile& file, RecordingState& state)

@@ -40,7 +40,6 @@ class LogFile {
   std::int64_t append(std::string_view lines, bool looks = true) noexcept;
 
   const std::string& path() const { return path_; }
-  /// Then few large writes take less room than many small ones.
   bool isCompressed() const { return frames_ != nullptr; }
   /// False: the file had been deleted at the last look.
   bool isThere() const { return isThere_; }
