@@ -24,6 +24,8 @@ using Id = JobGraph::Id;
 
 /// A share of the idle time from which on a finding is a warning.
 constexpr double kWarningShare = 0.05;
+/// A rank that works longer than its peers by this part of a step is no minor finding.
+constexpr double kHiddenShare = 0.03;
 /// Clocks are read less exactly than that.
 constexpr Nanoseconds kLeastEarly = 10 * kNsPerUs;
 
@@ -1176,12 +1178,31 @@ class Findings {
     return finding.shareOfSteps * static_cast<double>(all) / static_cast<double>(all - busy.size());
   }
 
+  /// Whether a finding is about a rank that is slower than its peers by so much of a step that it
+  /// matters even if other causes hide it now: ranks that are held up anyway wait for it less.
+  bool isClearlySlowRank(const Finding& finding) const {
+    const auto* const slow = finding.factsOf<SlowerRanks::Rank>();
+    if (finding.kind != FindingKind::kSlowRank || slow == nullptr) return false;
+    if (slow->change || !slow->isSlower() || finding.ranks.empty()) return false;
+    Nanoseconds busy = 0;
+    Nanoseconds steps = 0;
+    for (const StepSummary& step : run_.of.summary().steps) {
+      if (!run_.counted.contains(step.step)) continue;
+      for (const RankStep& rank : step.ranks) {
+        if (rank.rank != finding.ranks.front().first) continue;
+        busy += rank.busy;
+        steps += step.wall();
+      }
+    }
+    return ratio(busy, steps) * (1 - 1 / slow->factor) >= kHiddenShare;
+  }
+
   /// Adds a finding of idle time, which has its kind and its time.
   void add(Finding finding) {
     finding.idle = sums_.idle;
     finding.share = ratio(finding.time - finding.inside, sums_.idle);
     finding.shareOfSteps = ratio(finding.time, stepTime_);
-    finding.isMinor = gainOf(finding) < kMinorShare;
+    finding.isMinor = gainOf(finding) < kMinorShare && !isClearlySlowRank(finding);
     const Matters matters = groupRowOf(finding.kind).matters;
     const bool isMuch = finding.share >= kWarningShare ||
                         (finding.inside > 0 && finding.shareOfSteps >= kWarningShare);

@@ -62,6 +62,18 @@ struct Stall {
   Nanoseconds length() const { return end - begin; }
 };
 
+/// How long steps usually go on when the next one of their pipeline has begun, as where some ranks
+/// add their gradients for longer than others; by pipeline.
+std::map<int, Nanoseconds> usualOverlaps(const RunSummary& summary) {
+  std::map<int, std::vector<Nanoseconds>> all;
+  for (const StepSummary& step : summary.steps) {
+    if (step.isFollowed) all[step.replica].push_back(step.end - step.windowEnd);
+  }
+  std::map<int, Nanoseconds> usual;
+  for (auto& [replica, overlaps] : all) usual[replica] = medianOf(overlaps);
+  return usual;
+}
+
 /// The pauses that stand out, in the order of time. Those that overlap are of several pipelines.
 std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& counted) {
   std::vector<Nanoseconds> pauses;
@@ -70,22 +82,33 @@ std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& count
   }
   const Nanoseconds usual = pauses.empty() ? 0 : medianOf(pauses);
   const Nanoseconds length = medianStepOf(summary, counted).window;
+  const std::map<int, Nanoseconds> overlaps = usualOverlaps(summary);
+  // Where the next step usually begins earlier, a pause has begun before the step's last job ended.
+  const auto beginOf = [&](const StepSummary& each) {
+    const auto overlap = overlaps.find(each.replica);
+    const Nanoseconds usually = overlap != overlaps.end() ? overlap->second : 0;
+    return each.betweenSteps > 0 ? std::max(each.begin, each.windowEnd - usually) : each.windowEnd;
+  };
+  const auto endOf = [](const StepSummary& each) {
+    return each.windowEnd + each.betweenSteps + each.otherPhases;
+  };
   std::map<std::int32_t, Stall> byStep;
   for (const StepSummary& each : summary.steps) {
-    const Nanoseconds pause = each.betweenSteps + each.otherPhases;
+    const Nanoseconds pause = endOf(each) - each.windowEnd;
     const bool isStall = pause > length / kParts && (pause > 3 * usual || usual > length / kParts);
     if (!isStall) continue;
     Stall& stall = byStep[each.step];
-    stall.cost += each.betweenSteps * static_cast<Nanoseconds>(each.ranks.size());
-    if (stall.length() >= pause) continue;
-    stall = {each.step, each.windowEnd, each.windowEnd + pause, {}, each.otherPhases, stall.cost};
+    stall.cost += (endOf(each) - beginOf(each) - each.otherPhases) *
+                  static_cast<Nanoseconds>(each.ranks.size());
+    if (stall.length() >= endOf(each) - beginOf(each)) continue;
+    stall = {each.step, beginOf(each), endOf(each), {}, each.otherPhases, stall.cost};
   }
   for (const StepSummary& each : summary.steps) {
     const auto stall = byStep.find(each.step);
     if (stall == byStep.end()) continue;
     Stall& of = stall->second;
-    of.commonBegin = std::max(of.commonBegin, each.windowEnd);
-    of.commonEnd = std::min(of.commonEnd, each.windowEnd + each.betweenSteps + each.otherPhases);
+    of.commonBegin = std::max(of.commonBegin, beginOf(each));
+    of.commonEnd = std::min(of.commonEnd, endOf(each));
     of.ranks += static_cast<std::int64_t>(each.ranks.size());
   }
   std::vector<Stall> stalls;

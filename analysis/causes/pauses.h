@@ -52,7 +52,8 @@ struct Pauses {
 /// reason if they fill more than half of it. Those of one reason and rank count together, and
 /// those of several ranks; the most expensive first. A pause without a reason is the time in which
 /// no pipeline has a step. Else pipelines pause together: a step's pause is that of the one that
-/// paused longest.
+/// paused longest. Where the next step usually begins before the last job of the one before has
+/// ended, the time by which it usually does belongs to the pause.
 ///
 /// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
 /// names, that fill more than half of a pause on one rank. Work that lies for the most part outside

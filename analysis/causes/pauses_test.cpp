@@ -80,6 +80,24 @@ TEST_F(PausesTest, PauseWithoutAWordInTheLogHasNoReason) {
             "between steps): pauses cost 25.0 % of all ranks' time");
 }
 
+TEST(OverlappingSteps, APauseBeginsWhereTheNextStepUsuallyWould) {
+  // Rank 1 updates its weights while rank 0 has begun the next step, 40 ms earlier. After step 2
+  // rank 0 begins 160 ms later than usual.
+  HandMadeTimeline made;
+  for (int step = 0; step < 6; ++step) {
+    const Nanoseconds begin = (step * 100 + (step > 2 ? 160 : 0)) * kMs;
+    made.add(0, JobKind::kForward, begin, begin + 100 * kMs, step).stage = 0;
+    made.add(1, JobKind::kForward, begin + 10 * kMs, begin + 90 * kMs, step).stage = 1;
+    made.add(1, JobKind::kOptimizer, begin + 90 * kMs, begin + 140 * kMs, step);
+  }
+  made.timeline.sort();
+  const std::vector<Pauses> found = pausesOf(made.timeline, summarize(made.timeline));
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].begin, 300 * kMs);
+  EXPECT_EQ(found[0].time, 160 * kMs);
+  EXPECT_EQ(found[0].cost, 320 * kMs) << "of both ranks";
+}
+
 TEST_F(PausesTest, RankThatLoadsDataIsNamed) {
   add(0, JobKind::kData, stall(), stall() + 40);
   add(1, JobKind::kData, stall() + 10, stall() + 490);

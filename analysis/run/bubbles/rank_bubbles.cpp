@@ -9,6 +9,11 @@
 namespace pipetrace {
 namespace {
 
+/// An idle time is the causes' on its path if these took at least a half of it, or if it is as
+/// short as this.
+constexpr Nanoseconds kMostTimes = 2;
+constexpr Nanoseconds kLeastExcess = 10 * kNsPerUs;
+
 /// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
 /// remainder.
 template <std::size_t N>
@@ -118,7 +123,7 @@ void RankBubbles::classify(const Gap& gap) {
   } else if (hasCause) {
     // Without a plan the schedule's own share is in it, and nobody knows how much.
     const Nanoseconds caused = window.hasPlan ? excess : std::min(excess, collected.total());
-    shareExcess(caused, collected);
+    shareCaused(caused, collected);
     addCause(BubbleClass::kUnknown, excess - caused, JobGraph::kNone);
   } else {
     addCause(BubbleClass::kUnknown, excess - missed, JobGraph::kNone);
@@ -323,7 +328,7 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, const Own
     const bool isUnknown = cause == BubbleClass::kUnknown;
     addCause(cause, parts[causeIndex(cause)], isUnknown ? JobGraph::kNone : tail.of(cause).cause);
   }
-  if (isCaused) shareExcess(parts[kWait], waits);
+  if (isCaused) shareCaused(parts[kWait], waits);
   return used;
 }
 
@@ -416,6 +421,14 @@ void RankBubbles::addCollectives(const Gap& gap, Id job) {
                     collective.lacksInput ? BubbleClass::kUnknown : BubbleClass::kSync});
     id = collective.before;
   }
+}
+
+/// The same, of what may have other causes, too: causes that took far less time than it made nobody
+/// wait for so long.
+void RankBubbles::shareCaused(Nanoseconds excess, const Collected& collected) {
+  const Nanoseconds most = std::max<Nanoseconds>(kMostTimes * collected.total(), kLeastExcess);
+  shareExcess(std::min(excess, most), collected);
+  addCause(BubbleClass::kUnknown, excess - std::min(excess, most), JobGraph::kNone);
 }
 
 void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {

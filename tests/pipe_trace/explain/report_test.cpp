@@ -108,6 +108,24 @@ TEST_F(ReportCommand, MessagesThatHoldUpOthersAreTheFirstFindingWithTheirGain) {
   EXPECT_THAT(report({path("rank")}).out, HasSubstr("  blocked\n"));
 }
 
+TEST_F(ReportCommand, ASlowRankIsNamedThoughRanksThatAreHeldUpHardlyWaitForIt) {
+  const auto reportWith = [&](const std::string& factor) {
+    std::vector<std::string> plan = {"plan", "--scale", "rank=10:" + factor, "-o",
+                                     path(factor + "/")};
+    for (const char* option : {"--schedule=LoopedBFS", "--ranks=6", "--micro-batches=12", "--dp=3",
+                               "--forward-ms=20", "--backward-ms=40", "--transfer-ms=5",
+                               "--transfers=torch", "--comm-streams=rank", "--steps=4"}) {
+      plan.emplace_back(option);
+    }
+    const ProgramRun made = run(plan);
+    EXPECT_EQ(made.exitCode, 0) << made.err;
+    return report({path(factor)}).out;
+  };
+  EXPECT_THAT(reportWith("1.2"),
+              HasSubstr(". rank 10 takes 1.20 times as long as the other ranks"));
+  EXPECT_THAT(reportWith("1.02"), Not(HasSubstr(". rank 10 takes")));
+}
+
 TEST_F(ReportCommand, JsonFollowsItsSchema) {
   const std::string folder = slowLogs();
   for (const std::vector<std::string>& more : {std::vector<std::string>{},
