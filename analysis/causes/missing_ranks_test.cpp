@@ -8,6 +8,8 @@
 #include "analysis/present/finding_sentences.h"
 #include "analysis/testing/explained_run.h"
 #include "analysis/testing/faulty_run.h"
+#include "schedule/with_reductions.h"
+#include "schedule/with_replicas.h"
 
 namespace pipetrace {
 namespace {
@@ -137,6 +139,30 @@ TEST(MissingRanks, ExcessThatComesThroughThemIsUnknown) {
     // Rank 3 has the slow stage before it.
     EXPECT_GT(timeOf(rankOf(run, 3), BubbleClass::kImbalance), 0);
     EXPECT_EQ(ownOf(rankOf(run, 3)), ownOf(rankOf(whole, 3)));
+  }
+}
+
+/// Stage 1 adds its gradients for longer than the others, so the next step begins late there. Its
+/// other rank has no log, so nobody knows since when the sum went on.
+TEST(MissingRanks, NothingOnTheWayFromAnUnknownDelayIsBlamedForIt) {
+  const Plan plan = withReductions(withReplicas(buildSchedule("Interleaved1F1B", {4, 8, 2}), 2));
+  Costs costs = test::costsOf(plan, 0.01);
+  for (StageCosts& stage : costs.stages) stage.reduction = kNsPerMs;
+  for (const int stage : {1, 5}) costs.stages[stage].reduction = 120 * kNsPerMs;
+  Timeline timeline = simulate(CheckedPlan(plan), costs, {.steps = 6}).timeline;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  const auto run = explainRun(without(without(std::move(timeline), 4), 5), {});
+  ASSERT_EQ(run.ranks.size(), 6U);
+  expectWholeSums(run);
+  for (const ExplainedRank& rank : run.ranks) {
+    SCOPED_TRACE(rank.rank);
+    const bool isOfItsPipeline = rank.rank < 4;
+    EXPECT_GE(timeOf(rank, BubbleClass::kUnknown), isOfItsPipeline ? rank.idle / 10 : 0);
+    for (const BubbleClass c :
+         {BubbleClass::kImbalance, BubbleClass::kTransfer, BubbleClass::kLateStart}) {
+      EXPECT_LT(timeOf(rank, c), rank.idle / 100) << rowOf(c).name;
+    }
   }
 }
 

@@ -9,10 +9,10 @@
 namespace pipetrace {
 namespace {
 
-/// An idle time is the causes' on its path if these took at least a half of it, or if it is as
-/// short as this.
-constexpr Nanoseconds kMostTimes = 2;
-constexpr Nanoseconds kLeastExcess = 10 * kNsPerUs;
+/// An idle time is the causes' on its path if these took at least a quarter of it, or if it is
+/// shorter than this part of its step.
+constexpr Nanoseconds kMostTimes = 4;
+constexpr Nanoseconds kShortParts = 1000;
 
 /// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
 /// remainder.
@@ -123,7 +123,7 @@ void RankBubbles::classify(const Gap& gap) {
   } else if (hasCause) {
     // Without a plan the schedule's own share is in it, and nobody knows how much.
     const Nanoseconds caused = window.hasPlan ? excess : std::min(excess, collected.total());
-    shareCaused(caused, collected);
+    shareCaused(caused, collected, window);
     addCause(BubbleClass::kUnknown, excess - caused, JobGraph::kNone);
   } else {
     addCause(BubbleClass::kUnknown, excess - missed, JobGraph::kNone);
@@ -328,7 +328,7 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, const Own
     const bool isUnknown = cause == BubbleClass::kUnknown;
     addCause(cause, parts[causeIndex(cause)], isUnknown ? JobGraph::kNone : tail.of(cause).cause);
   }
-  if (isCaused) shareCaused(parts[kWait], waits);
+  if (isCaused) shareCaused(parts[kWait], waits, *gap.window);
   return used;
 }
 
@@ -425,10 +425,12 @@ void RankBubbles::addCollectives(const Gap& gap, Id job) {
 
 /// The same, of what may have other causes, too: causes that took far less time than it made nobody
 /// wait for so long.
-void RankBubbles::shareCaused(Nanoseconds excess, const Collected& collected) {
-  const Nanoseconds most = std::max<Nanoseconds>(kMostTimes * collected.total(), kLeastExcess);
-  shareExcess(std::min(excess, most), collected);
-  addCause(BubbleClass::kUnknown, excess - std::min(excess, most), JobGraph::kNone);
+void RankBubbles::shareCaused(Nanoseconds excess, const Collected& collected,
+                              const BubbleWindow& window) {
+  const bool isShort = excess * kShortParts < window.span.length();
+  const Nanoseconds most = isShort ? excess : std::min(excess, kMostTimes * collected.total());
+  shareExcess(most, collected);
+  addCause(BubbleClass::kUnknown, excess - most, JobGraph::kNone);
 }
 
 void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {

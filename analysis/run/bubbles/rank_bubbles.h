@@ -78,7 +78,7 @@ class RankBubbles {
   Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   Id userOf(Id message) const;
   Id lastInputOf(Id job) const;
-  void shareCaused(Nanoseconds excess, const Collected& collected);
+  void shareCaused(Nanoseconds excess, const Collected& collected, const BubbleWindow& window);
   void shareExcess(Nanoseconds excess, const Collected& collected);
   void fill(Interval gap, std::int32_t step);
   void put(const Bubble& bubble) {
