@@ -24,7 +24,9 @@ using Id = JobGraph::Id;
 
 /// A share of the idle time from which on a finding is a warning.
 constexpr double kWarningShare = 0.05;
-/// A rank that works longer than its peers by this part of a step is no minor finding.
+/// A rank that takes that many times as long as its peers is no minor finding if it works for
+/// longer by this part of a step.
+constexpr double kHiddenFactor = 1.1;
 constexpr double kHiddenShare = 0.03;
 /// Clocks are read less exactly than that.
 constexpr Nanoseconds kLeastEarly = 10 * kNsPerUs;
@@ -828,21 +830,48 @@ Id earliestMessage(const JobGraph& graph, LinkTimes::Link link, const CountedSte
   return earliest;
 }
 
-/// The steps of the pipelines that no rank is missing of, of those that count. Where a rank is
-/// missing, the time between steps may be warm-up and drain.
-RunSummary stepsOfWholePipelines(const FindingInputs& run) {
+/// The pipelines that no rank is missing of.
+std::set<int> wholePipelines(const FindingInputs& run) {
   std::set<int> whole;
   for (const PipelineBasis& pipeline : run.of.basis().pipelines()) {
     const bool isWhole = std::none_of(pipeline.windows.begin(), pipeline.windows.end(),
                                       [](const BubbleWindow& window) { return window.lacksRanks; });
     if (isWhole) whole.insert(pipeline.replica);
   }
+  return whole;
+}
+
+/// The least time between steps of a pipeline that is followed by another step, over all steps; 0
+/// where fewer than two are. Where ranks are missing, so much may be their warm-up and drain.
+Nanoseconds usualGap(const RunSummary& summary, int replica) {
+  Nanoseconds least = kNsMax;
+  int count = 0;
+  for (const StepSummary& step : summary.steps) {
+    if (step.replica != replica || !step.isFollowed) continue;
+    least = std::min(least, step.betweenSteps);
+    ++count;
+  }
+  return count > 1 ? least : kNsMax;
+}
+
+/// The steps that count, to look for pauses between them. Where all pipelines lack ranks, only what
+/// is beyond their usual time between steps can be a pause.
+RunSummary stepsForPauses(const FindingInputs& run) {
+  const std::set<int> whole = wholePipelines(run);
   RunSummary steps;
   steps.phase = run.of.summary().phase;
   steps.otherSteps = run.of.summary().otherSteps;
-  for (const StepSummary& step : run.of.summary().steps) {
-    if (whole.contains(step.replica) && run.counted.contains(step.step))
-      steps.steps.push_back(step);
+  for (StepSummary step : run.of.summary().steps) {
+    if (!run.counted.contains(step.step)) continue;
+    if (whole.empty()) {
+      const Nanoseconds usual =
+          std::min(step.betweenSteps, usualGap(run.of.summary(), step.replica));
+      step.windowEnd += usual;
+      step.betweenSteps -= usual;
+    } else if (!whole.contains(step.replica)) {
+      continue;
+    }
+    steps.steps.push_back(std::move(step));
   }
   return steps;
 }
@@ -876,13 +905,27 @@ struct ClassSums {
 };
 
 /// The time of the steps that count, on all ranks, with that between them.
-Nanoseconds timeOfSteps(const FindingInputs& run) {
+Nanoseconds timeOfSteps(const RunSummary& summary, const CountedSteps& counted) {
   Nanoseconds time = 0;
-  for (const StepSummary& step : run.of.summary().steps) {
-    if (!run.counted.contains(step.step)) continue;
+  for (const StepSummary& step : summary.steps) {
+    if (!counted.contains(step.step)) continue;
     for (const RankStep& rank : step.ranks) time += rank.busy + rank.idle + step.betweenSteps;
   }
   return time;
+}
+
+/// Whether a pause comes after four of five steps or more. Steps that are left out of the figures
+/// show as well that there can be none.
+bool isAfterMostSteps(const FindingInputs& run, const Pauses& pauses) {
+  const auto isWithout = [&](const StepSummary& step) {
+    return step.isFollowed && !run.counted.contains(step.step) &&
+           3 * (step.betweenSteps + step.otherPhases) < pauses.end - pauses.begin;
+  };
+  std::set<std::int32_t> without;
+  for (const StepSummary& step : run.of.summary().steps) {
+    if (isWithout(step)) without.insert(step.step);
+  }
+  return 5 * pauses.count >= 4 * (pauses.steps + static_cast<int>(without.size()));
 }
 
 /// Why more idle time is unknown than the causes that were not found.
@@ -932,7 +975,10 @@ void addGainInTime(const FindingInputs& run, Finding& finding) {
 class Findings {
  public:
   explicit Findings(const FindingInputs& run)
-      : run_(run), graph_(run.of.graph()), sums_(run), stepTime_(timeOfSteps(run)) {}
+      : run_(run),
+        graph_(run.of.graph()),
+        sums_(run),
+        stepTime_(timeOfSteps(run.of.summary(), run.counted)) {}
 
   std::vector<Finding> all() {
     addEarlyMessages();
@@ -1012,9 +1058,12 @@ class Findings {
   }
 
   void addPauses() {
-    for (Pauses& pauses : pausesOf(run_.of.timeline(), stepsOfWholePipelines(run_), run_.counted)) {
+    const RunSummary steps = stepsForPauses(run_);
+    const Nanoseconds time =
+        timeOfSteps(steps, run_.counted);  // of the pipelines that are looked at
+    for (Pauses& pauses : pausesOf(run_.of.timeline(), steps, run_.counted)) {
       if (Finding* const same = loaderOf(pauses)) {
-        same->shareOfSteps += ratio(pauses.cost, stepTime_);
+        same->shareOfSteps += ratio(pauses.cost, time);
         same->isMinor = gainOf(*same) < kMinorShare;
         addPause(pauses, same->evidence);
         continue;
@@ -1025,11 +1074,11 @@ class Findings {
       finding.severity = pauses.isWanted() ? Severity::kNote : Severity::kWarning;
       if (!pauses.isWanted()) {
         finding.time = pauses.cost;
-        finding.shareOfSteps = ratio(finding.time, stepTime_);
+        finding.shareOfSteps = ratio(finding.time, time);
         // One that comes after each step, for no known reason, may be all that a program needs. So
         // it may be the optimizer, where none is recorded.
         const bool isUsual =
-            pauses.reason == Pauses::Reason::kUnknown && 5 * pauses.count >= 4 * pauses.steps;
+            pauses.reason == Pauses::Reason::kUnknown && isAfterMostSteps(run_, pauses);
         const double least = !isUsual ? 1 : hasOptimizers() ? 2 : 10;
         finding.isMinor = finding.shareOfSteps < least * kMinorShare;
         const int rank = pauses.areOthersWaiting ? pauses.rankOfNext : pauses.rank;
@@ -1183,7 +1232,8 @@ class Findings {
   bool isClearlySlowRank(const Finding& finding) const {
     const auto* const slow = finding.factsOf<SlowerRanks::Rank>();
     if (finding.kind != FindingKind::kSlowRank || slow == nullptr) return false;
-    if (slow->change || !slow->isSlower() || finding.ranks.empty()) return false;
+    if (slow->change || !slow->isSlower() || slow->factor < kHiddenFactor) return false;
+    if (finding.ranks.empty()) return false;
     Nanoseconds busy = 0;
     Nanoseconds steps = 0;
     for (const StepSummary& step : run_.of.summary().steps) {

@@ -166,6 +166,37 @@ TEST(MissingRanks, NothingOnTheWayFromAnUnknownDelayIsBlamedForIt) {
   }
 }
 
+/// All that comes after step 1 begins that much later.
+Timeline pausing(Timeline timeline, Nanoseconds pause) {
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      if (event.step <= 1) continue;
+      event.begin += pause;
+      event.end += pause;
+    }
+  }
+  return timeline;
+}
+
+TEST(MissingRanks, APauseIsWhatIsBeyondTheUsualTimeBetweenSteps) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const Timeline timeline = test::completedRun(plan, test::costsOf(plan, 0.1), 4);
+  for (const bool isWhole : {true, false}) {
+    for (const Nanoseconds pause : {Nanoseconds{0}, 50 * kNsPerMs}) {
+      Timeline run = pausing(timeline, pause);
+      if (!isWhole) run = without(std::move(run), 0);
+      const auto explained = explainRun(run, {});
+      const auto found =
+          std::ranges::find(explained.findings, FindingKind::kPauses, &Finding::kind);
+      ASSERT_EQ(found != explained.findings.end(), pause > 0) << isWhole;
+      if (pause == 0) continue;
+      const auto ranks = static_cast<Nanoseconds>(isWhole ? 4 : 3);
+      EXPECT_NEAR(static_cast<double>(found->time), static_cast<double>(ranks * pause), 2e6);
+      EXPECT_FALSE(found->isMinor);
+    }
+  }
+}
+
 TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 2);

@@ -67,7 +67,8 @@ struct Stall {
 std::map<int, Nanoseconds> usualOverlaps(const RunSummary& summary) {
   std::map<int, std::vector<Nanoseconds>> all;
   for (const StepSummary& step : summary.steps) {
-    if (step.isFollowed) all[step.replica].push_back(step.end - step.windowEnd);
+    if (!step.isFollowed) continue;
+    all[step.replica].push_back(std::max<Nanoseconds>(0, step.end - step.windowEnd));
   }
   std::map<int, Nanoseconds> usual;
   for (auto& [replica, overlaps] : all) usual[replica] = medianOf(overlaps);

@@ -436,6 +436,31 @@ std::vector<StepFigure> stepFiguresOf(const JobGraph& graph, const JobGraph::Ran
   return figures;
 }
 
+/// The standard error of the sum of a rank's jobs beside that of a peer, as a part of it, where
+/// jobs of a stage and kind are spread as a normal distribution is, by their median deviation.
+double errorOfJobs(const JobGraph& graph, const JobGraph::Rank& rank,
+                   const std::vector<std::int32_t>& steps) {
+  constexpr double kSigma = 1.4826;  // over the median deviation
+  std::map<std::tuple<std::int32_t, JobKind, std::int16_t>, std::vector<double>> alike;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isCompute(job.kind) || !std::ranges::binary_search(steps, job.step)) continue;
+    alike[{job.stage, job.kind, job.event->part}].push_back(
+        static_cast<double>(graph.ownTimeOf(id)));
+  }
+  double sum = 0;
+  double variance = 0;
+  for (auto& [kind, times] : alike) {
+    const auto count = static_cast<double>(times.size());
+    const double usual = lowerMedianOf(times);
+    for (double& time : times) time = std::abs(time - usual);
+    const double sigma = kSigma * lowerMedianOf(times);
+    sum += count * usual;
+    variance += count * sigma * sigma;
+  }
+  return sum > 0 ? std::sqrt(2 * variance) / sum : 0;  // those of the peer vary, too
+}
+
 /// The mean of some of the figures, its standard error, and the least and the largest of them.
 struct StepMean {
   double value = 0;
@@ -575,7 +600,14 @@ SlowerRanks::SlowerRanks(const JobGraph& graph, const CountedSteps& counted, int
              [&](std::size_t r) { cells[r] = cellsOf(graph, graph.ranks()[r], steps); });
   const RankSeries series(steps, cells);
   std::vector<Rank> ranks(cells.size());
-  inParallel(threads, ranks.size(), [&](std::size_t r) { ranks[r] = series.of(r); });
+  // Few steps may be alike by chance.
+  constexpr std::size_t kFewSteps = 10;
+  inParallel(threads, ranks.size(), [&](std::size_t r) {
+    ranks[r] = series.of(r);
+    if (steps.size() >= kFewSteps || !ranks[r].isSlower()) return;
+    const double error = errorOfJobs(graph, graph.ranks()[r], steps);
+    ranks[r].standardError = std::max(ranks[r].standardError, error);
+  });
   if (!graph.inside().empty()) addStandardErrors(graph, counted, ranks);
   const ChangesInFewSteps few(graph, steps, threads);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -652,9 +684,8 @@ std::optional<LinkTimes::Link> LinkTimes::slowWayOf(Link link) const {
 bool LinkTimes::isSlow(Link link) const {
   const Nanoseconds others = ofOthers(link).value_or(0);
   if (others <= 0) return true;
-  const Nanoseconds more = of(link) - others;
-  return static_cast<double>(of(link)) >= kSlow * static_cast<double>(others) &&
-         more > scatterOf(link);
+  const double times = ratio(of(link), others);
+  return times >= kClearlySlow || (times >= kSlow && of(link) - others > scatterOf(link));
 }
 
 Nanoseconds LinkTimes::of(Link link) const {

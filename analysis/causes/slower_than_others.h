@@ -71,7 +71,7 @@ class SlowerStages {
   /// may differ from others by chance: by less than kErrors standard errors. These are those of a
   /// median of as many normal values. Not where ranks meet inside jobs, which compare otherwise.
   bool mayBeChance(std::int32_t stage) const;
-  static constexpr double kErrors = 3;
+  static constexpr double kErrors = 4;
 
   /// Whether most of what a stage takes longer than others is the time in which collectives move
   /// inside its jobs.
@@ -128,7 +128,7 @@ class SlowerRanks {
     double factor = 1;   ///< beside its peers, in the median over steps; 1 without peers
     double kernels = 0;  ///< the same of the time in which kernels compute
     /// Of the factor: of ranks that meet inside jobs, as their jobs vary beside those of peers, of
-    /// others as the steps do. 0 where there are fewer than three.
+    /// others as the steps do; of fewer than ten steps at least as their jobs do.
     double standardError = 0;
     std::vector<std::int32_t> stages;  ///< that it has peers in, ascending; empty: it has none
     std::optional<Change> change;
@@ -136,7 +136,9 @@ class SlowerRanks {
     /// Launches that take as long on all ranks make `factor` smaller.
     double byItself() const { return factor < 1 ? factor : std::max(factor, kernels); }
     /// By more than chance.
-    bool isSlower() const { return factor >= kSlow && factor - 1 >= 3 * standardError; }
+    bool isSlower() const {
+      return factor >= kSlow && factor - 1 >= SlowerStages::kErrors * standardError;
+    }
   };
 
   /// Over the steps that count. Uses that many threads, which makes no difference to the result.
@@ -158,6 +160,8 @@ class LinkTimes {
   using Link = std::pair<int, int>;
   /// A link whose messages take that many times as long as those of the others is slow.
   static constexpr double kSlow = 1.2;
+  /// From here on whatever its scatter: receives that are posted late hide most of some messages.
+  static constexpr double kClearlySlow = 5;
 
   explicit LinkTimes(const JobGraph& graph, const CountedSteps& counted = {});
 

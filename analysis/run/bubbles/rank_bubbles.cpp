@@ -428,9 +428,10 @@ void RankBubbles::addCollectives(const Gap& gap, Id job) {
 void RankBubbles::shareCaused(Nanoseconds excess, const Collected& collected,
                               const BubbleWindow& window) {
   const bool isShort = excess * kShortParts < window.span.length();
-  const Nanoseconds most = isShort ? excess : std::min(excess, kMostTimes * collected.total());
-  shareExcess(most, collected);
-  addCause(BubbleClass::kUnknown, excess - most, JobGraph::kNone);
+  const bool isAll = isShort || excess <= kMostTimes * collected.total();
+  const Nanoseconds caused = isAll ? excess : collected.total();
+  shareExcess(caused, collected);
+  addCause(BubbleClass::kUnknown, excess - caused, JobGraph::kNone);
 }
 
 void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
