@@ -914,6 +914,15 @@ Nanoseconds timeOfSteps(const RunSummary& summary, const CountedSteps& counted) 
   return time;
 }
 
+/// How many ranks run the steps.
+Nanoseconds ranksOf(const RunSummary& summary) {
+  std::set<int> ranks;
+  for (const StepSummary& step : summary.steps) {
+    for (const RankStep& rank : step.ranks) ranks.insert(rank.rank);
+  }
+  return std::ssize(ranks);
+}
+
 /// Whether a pause comes after four of five steps or more. Steps that are left out of the figures
 /// show as well that there can be none.
 bool isAfterMostSteps(const FindingInputs& run, const Pauses& pauses) {
@@ -1080,7 +1089,9 @@ class Findings {
         const bool isUsual =
             pauses.reason == Pauses::Reason::kUnknown && isAfterMostSteps(run_, pauses);
         const double least = !isUsual ? 1 : hasOptimizers() ? 2 : 10;
-        finding.isMinor = finding.shareOfSteps < least * kMinorShare;
+        // Pipelines that do not pause wait for the one that does where gradients are added up.
+        const double ofWallTime = ratio(pauses.time * ranksOf(steps), time);
+        finding.isMinor = ofWallTime < least * kMinorShare;
         const int rank = pauses.areOthersWaiting ? pauses.rankOfNext : pauses.rank;
         if (rank >= 0) finding.ranks = {{rank, pauses.cost}};
       }

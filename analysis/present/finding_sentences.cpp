@@ -434,9 +434,21 @@ std::string longMessagesText(const Finding& finding) {
   return text + waitingFor(more > 0 ? "them" : "it", finding);
 }
 
+/// Whether one of several links has more than half of the time, and the others far less each.
+bool isMostOnOneLink(const Finding& finding) {
+  const auto& links = finding.links;
+  return links.size() > 1 && 2 * links.front().second > finding.time &&
+         links.front().second > 3 * links[1].second;
+}
+
 std::string messagesText(const Finding& finding) {
-  return "ranks wait while messages are on their way, on links that are all alike: transfers "
-         "cost " +
+  std::string where = "on links that are all alike";
+  if (isMostOnOneLink(finding)) {
+    const auto [from, to] = finding.links.front().first;
+    where = "mostly between ranks " + std::to_string(from) + " and " + std::to_string(to) +
+            ", though most messages there take no longer than others";
+  }
+  return "ranks wait while messages are on their way, " + where + ": transfers cost " +
          costOf(finding) + sharesOf(finding) + postingText(factsOf<LinkBesideOthers>(finding));
 }
 

@@ -74,6 +74,19 @@ TEST(FindingSentences, NoRankHasALinkWithItself) {
       << findingText(finding);
 }
 
+TEST(FindingSentences, LinksAreNotCalledAlikeWhereOneHasMostOfTheTime) {
+  Finding finding = findingOf(FindingKind::kMessages, Remedy::kFewerMessages);
+  finding.facts = LinkBesideOthers{};
+  finding.links = {{{1, 3}, 20 * kNsPerMs}, {{2, 4}, 6 * kNsPerMs}, {{0, 2}, 4 * kNsPerMs}};
+  EXPECT_TRUE(findingText(finding).starts_with(
+      "ranks wait while messages are on their way, mostly between ranks 1 and 3, though most "
+      "messages there take no longer than others: transfers cost 30.00 ms"))
+      << findingText(finding);
+  finding.links[1].second = 7 * kNsPerMs;
+  EXPECT_TRUE(findingText(finding).starts_with(
+      "ranks wait while messages are on their way, on links that are all alike: "));
+}
+
 TEST(FindingSentences, OneLongJobIsItAndSeveralAreThem) {
   Finding finding = findingOf(FindingKind::kLongJobs, Remedy::kThatMoment);
   finding.facts = BlamedJob{

@@ -48,7 +48,7 @@ NOBODY = (
     "of the idle time ",  # the schedule, optimizers
     "the run stands still",
     "training pauses",
-    "ranks wait while messages are on their way, on links that are all alike",
+    "ranks wait while messages are on their way, ",
     TURNS,
     "stages do as much work, but collectives",
     "gathers and scatters of weights",
