@@ -841,6 +841,12 @@ std::set<int> wholePipelines(const FindingInputs& run) {
   return whole;
 }
 
+bool hasFirstRank(const FindingInputs& run, int replica) {
+  return std::ranges::any_of(run.of.topology().places, [&](const auto& rank) {
+    return rank.second.replica == replica && rank.second.position == 0;
+  });
+}
+
 /// The least time between steps of a pipeline that is followed by another step, over all steps; 0
 /// where fewer than two are. Where ranks are missing, so much may be their warm-up and drain.
 Nanoseconds usualGap(const RunSummary& summary, int replica) {
@@ -854,8 +860,9 @@ Nanoseconds usualGap(const RunSummary& summary, int replica) {
   return count > 1 ? least : kNsMax;
 }
 
-/// The steps that count, to look for pauses between them. Where all pipelines lack ranks, only what
-/// is beyond their usual time between steps can be a pause.
+/// The steps that count, to look for pauses between them. Where all pipelines lack ranks, those
+/// that have their first one are looked at, which begins each step: only what is beyond their usual
+/// time between steps can be a pause.
 RunSummary stepsForPauses(const FindingInputs& run) {
   const std::set<int> whole = wholePipelines(run);
   RunSummary steps;
@@ -863,7 +870,7 @@ RunSummary stepsForPauses(const FindingInputs& run) {
   steps.otherSteps = run.of.summary().otherSteps;
   for (StepSummary step : run.of.summary().steps) {
     if (!run.counted.contains(step.step)) continue;
-    if (whole.empty()) {
+    if (whole.empty() && hasFirstRank(run, step.replica)) {
       const Nanoseconds usual =
           std::min(step.betweenSteps, usualGap(run.of.summary(), step.replica));
       step.windowEnd += usual;
@@ -1068,8 +1075,8 @@ class Findings {
 
   void addPauses() {
     const RunSummary steps = stepsForPauses(run_);
-    const Nanoseconds time =
-        timeOfSteps(steps, run_.counted);  // of the pipelines that are looked at
+    // Of the pipelines that are looked at.
+    const Nanoseconds time = timeOfSteps(steps, run_.counted);
     for (Pauses& pauses : pausesOf(run_.of.timeline(), steps, run_.counted)) {
       if (Finding* const same = loaderOf(pauses)) {
         same->shareOfSteps += ratio(pauses.cost, time);
@@ -1084,20 +1091,26 @@ class Findings {
       if (!pauses.isWanted()) {
         finding.time = pauses.cost;
         finding.shareOfSteps = ratio(finding.time, time);
-        // One that comes after each step, for no known reason, may be all that a program needs. So
-        // it may be the optimizer, where none is recorded.
-        const bool isUsual =
-            pauses.reason == Pauses::Reason::kUnknown && isAfterMostSteps(run_, pauses);
-        const double least = !isUsual ? 1 : hasOptimizers() ? 2 : 10;
-        // Pipelines that do not pause wait for the one that does where gradients are added up.
-        const double ofWallTime = ratio(pauses.time * ranksOf(steps), time);
-        finding.isMinor = ofWallTime < least * kMinorShare;
+        finding.isMinor = isMinor(pauses, ratio(ranksOf(steps), time));
         const int rank = pauses.areOthersWaiting ? pauses.rankOfNext : pauses.rank;
         if (rank >= 0) finding.ranks = {{rank, pauses.cost}};
       }
       addPause(pauses, finding.evidence);
       finding.facts = std::move(pauses);
     }
+  }
+
+  /// `perTime`: one over the steps' wall time. Pipelines that do not pause wait for the one that
+  /// does where gradients are added up.
+  bool isMinor(const Pauses& pauses, double perTime) const {
+    const double share = static_cast<double>(pauses.time) * perTime;
+    if (pauses.reason != Pauses::Reason::kUnknown || !isAfterMostSteps(run_, pauses)) {
+      return share < kMinorShare;
+    }
+    // One that comes after each step, for no known reason, may be all that a program needs. So it
+    // may be the optimizer, where none is recorded. What is beyond the shortest is neither.
+    const double beyond = static_cast<double>(pauses.time - pauses.count * pauses.least) * perTime;
+    return share < (hasOptimizers() ? 2 : 10) * kMinorShare && beyond < 2 * kMinorShare;
   }
 
   /// The finding about the loader that made its pipeline pause, for which others waited; null:

@@ -174,13 +174,16 @@ bool isOfOtherPhase(const RunSummary& summary, const Stall& stall, Pauses& pause
 
 /// Adds a pause to those of its reason and rank.
 void addTo(Pauses& group, Pauses pause) {
-  const Nanoseconds time = group.time + pause.end - pause.begin;
+  const Nanoseconds length = pause.end - pause.begin;
+  const Nanoseconds time = group.time + length;
+  const Nanoseconds least = group.count == 0 ? length : std::min(group.least, length);
   const Nanoseconds workTime = group.workTime + pause.workTime;
   const Nanoseconds cost = group.cost + pause.cost;
   const int count = group.count + 1;
-  if (pause.end - pause.begin > group.end - group.begin) group = std::move(pause);
+  if (length > group.end - group.begin) group = std::move(pause);
   group.count = count;
   group.time = time;
+  group.least = least;
   group.cost = cost;
   group.workTime = workTime;
 }

@@ -18,8 +18,9 @@ struct Pauses {
   Nanoseconds begin = 0;  ///< of that one
   Nanoseconds end = 0;
   int count = 0;
-  int steps = 0;         ///< after how many steps there could be one: that count and are followed
-  Nanoseconds time = 0;  ///< of all
+  int steps = 0;          ///< after how many steps there could be one: that count and are followed
+  Nanoseconds time = 0;   ///< of all
+  Nanoseconds least = 0;  ///< of the shortest
   /// The time in which ranks of the pipelines that stood still had no step. That of steps of
   /// another phase is none.
   Nanoseconds cost = 0;
