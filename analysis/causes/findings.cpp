@@ -1251,24 +1251,31 @@ class Findings {
     return finding.shareOfSteps * static_cast<double>(all) / static_cast<double>(all - busy.size());
   }
 
-  /// Whether a finding is about a rank that is slower than its peers by so much of a step that it
-  /// matters even if other causes hide it now: ranks that are held up anyway wait for it less.
-  bool isClearlySlowRank(const Finding& finding) const {
-    const auto* const slow = finding.factsOf<SlowerRanks::Rank>();
-    if (finding.kind != FindingKind::kSlowRank || slow == nullptr) return false;
-    if (slow->change || !slow->isSlower() || slow->factor < kHiddenFactor) return false;
-    if (finding.ranks.empty()) return false;
+  /// Whether a finding is about ranks that work longer than others by so much of a step that it
+  /// matters even if other causes hide it now: ranks that are held up anyway wait for them less.
+  bool isOfClearlySlowRank(const Finding& finding) const {
+    double factor = 1;
+    std::optional<SlowerRanks::Change> change;
+    if (const auto* rank = finding.factsOf<SlowerRanks::Rank>()) {
+      change = rank->change;
+      factor = change ? change->factor : rank->isSlower() ? rank->factor : 1;
+    } else if (const auto* stages = finding.factsOf<StagesBesideOthers>()) {
+      change = stages->change;
+      factor = stages->all.isKnown ? stages->all.times : 1;
+    }
+    if (factor < kHiddenFactor || finding.ranks.empty()) return false;
     Nanoseconds busy = 0;
-    Nanoseconds steps = 0;
+    Nanoseconds all = 0;
     for (const StepSummary& step : run_.of.summary().steps) {
       if (!run_.counted.contains(step.step)) continue;
+      const bool isSlow = !change || (change->first <= step.step && step.step <= change->last);
       for (const RankStep& rank : step.ranks) {
         if (rank.rank != finding.ranks.front().first) continue;
-        busy += rank.busy;
-        steps += step.wall();
+        if (isSlow) busy += rank.busy;
+        all += step.wall();
       }
     }
-    return ratio(busy, steps) * (1 - 1 / slow->factor) >= kHiddenShare;
+    return ratio(busy, all) * (1 - 1 / factor) >= kHiddenShare;
   }
 
   /// Adds a finding of idle time, which has its kind and its time.
@@ -1276,7 +1283,7 @@ class Findings {
     finding.idle = sums_.idle;
     finding.share = ratio(finding.time - finding.inside, sums_.idle);
     finding.shareOfSteps = ratio(finding.time, stepTime_);
-    finding.isMinor = gainOf(finding) < kMinorShare && !isClearlySlowRank(finding);
+    finding.isMinor = gainOf(finding) < kMinorShare && !isOfClearlySlowRank(finding);
     const Matters matters = groupRowOf(finding.kind).matters;
     const bool isMuch = finding.share >= kWarningShare ||
                         (finding.inside > 0 && finding.shareOfSteps >= kWarningShare);

@@ -80,6 +80,29 @@ TEST(ScatteredPauses, AreTheSameFindingWhereHostsLaunchLate) {
   EXPECT_EQ(pausesOf(run).median(), 40 * kNsPerMs);
 }
 
+TEST(ScatteredPauses, AreFoundBesideUnevenMicroBatchesWhereJobsBeginLate) {
+  const auto faults = [&](const Plan&) {
+    std::vector<Faults::Job> jobs;
+    for (int step = 0; step < kPausedSteps; ++step) {
+      for (int batch = 0; batch < 8; ++batch) {
+        const Nanoseconds longer = (5 * batch + 3 * step) % 8 * kNsPerMs;
+        for (int stage = 0; stage < 4; ++stage) {
+          jobs.push_back({{JobKind::kForward, stage, batch}, step, longer});
+          jobs.push_back({{JobKind::kBackward, stage, batch}, step, 2 * longer});
+        }
+      }
+    }
+    for (const PlannedPause& pause : inTurns()) {
+      jobs.push_back(
+          {{JobKind::kForward, pause.rank, 1 + pause.rank}, pause.step, 0, pause.length});
+    }
+    return jobs;
+  };
+  EXPECT_THAT(sentencesOf(runOfFaults(faults, kPausedSteps)),
+              AllOf(Contains(StartsWith("micro-batches are of uneven length")),
+                    Contains(StartsWith("ranks 0 to 3 pause at different steps"))));
+}
+
 TEST(ScatteredPauses, AreAdvisedToBeAtOneStepAndHaveTheirFigures) {
   const Timeline run = pausedRun(inTurns());
   const auto explanation = explainRun(run, {});
