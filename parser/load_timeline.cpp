@@ -298,7 +298,7 @@ class RunLoader {
     for (const Diagnostic& diagnostic : ofJoining_.list()) diagnostics_.add(diagnostic);
     for (Diagnostic& diagnostic : withoutJobs_) diagnostics_.add(std::move(diagnostic));
     Timeline timeline = joiner_.take();
-    lineUpMegatronRanks(timeline);
+    lineUpMegatronRanks(timeline, diagnostics_);
     giveParts(facts_, timeline, diagnostics_);
     timeline.sort(options_.threads);
     return timeline;

@@ -209,7 +209,7 @@ void readAsMegatron(const std::string& bytes) {
   Diagnostics diagnostics;
   ByteSource source("fuzz", bytes);
   MegatronReader().read(source, {}, timeline, diagnostics);
-  lineUpMegatronRanks(timeline);
+  lineUpMegatronRanks(timeline, diagnostics);
   timeline.sort();
   checkEvents(timeline);
 }

@@ -229,7 +229,8 @@ struct Iteration {
 
 class RankAligner {
  public:
-  explicit RankAligner(Timeline& timeline) : timeline_(timeline) {}
+  RankAligner(Timeline& timeline, Diagnostics& diagnostics)
+      : timeline_(timeline), diagnostics_(diagnostics) {}
 
   void align() {
     for (const Track& track : timeline_.tracks) {
@@ -248,6 +249,7 @@ class RankAligner {
     }
     giveVirtualStages(lanes, timeline_);
     givePipelines();
+    warnOfLaterRanks();
   }
 
  private:
@@ -292,6 +294,17 @@ class RankAligner {
       }
       info.pipelineRanks = toText(ranks);
     }
+  }
+
+  /// What the last rank of a pipeline waits for looks like its own doing if others came after it.
+  void warnOfLaterRanks() {
+    const std::optional<int> world = timeline_.ranks.at(*ranks_.rbegin()).worldSize;
+    if (!world || std::ssize(ranks_) >= *world) return;
+    diagnostics_.add({.message = "files of ranks are missing, and those that are there do not say "
+                                 "how many there were: if ranks came after rank " +
+                                 std::to_string(*ranks_.rbegin()) +
+                                 ", what it waited for from them looks like late starts of its own",
+                      .advice = "give the files of all ranks"});
   }
 
   void measure(const Track& track) {
@@ -340,6 +353,7 @@ class RankAligner {
   static constexpr std::int64_t kMostRanks = 1'000'000;
 
   Timeline& timeline_;
+  Diagnostics& diagnostics_;
   std::set<int> ranks_;
   std::map<std::int32_t, Iteration> iterations_;
   std::map<std::int32_t, Nanoseconds> begins_;
@@ -384,6 +398,8 @@ ReadOutcome MegatronReader::read(ByteSource& source, const ReadRequest& request,
   return outcome;
 }
 
-void lineUpMegatronRanks(Timeline& timeline) { RankAligner(timeline).align(); }
+void lineUpMegatronRanks(Timeline& timeline, Diagnostics& diagnostics) {
+  RankAligner(timeline, diagnostics).align();
+}
 
 }  // namespace pipetrace

@@ -26,7 +26,8 @@ class MegatronReader final : public TraceReader {
 /// Aligns the ranks of a MegatronApp run after all their files have been read, as MegatronApp's own
 /// script does. An iteration begins on all ranks at once: the longest `pad_before` after the one
 /// before it, which took the longest `duration_wall`. Positions in the pipeline become virtual
-/// stages. Ranks that MegatronReader has not read stay as they are.
-void lineUpMegatronRanks(Timeline& timeline);
+/// stages. Ranks that MegatronReader has not read stay as they are. Files do not say how many ranks
+/// a pipeline has: where some are missing, `diagnostics` gets what that means for the last one.
+void lineUpMegatronRanks(Timeline& timeline, Diagnostics& diagnostics);
 
 }  // namespace pipetrace
