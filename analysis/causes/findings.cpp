@@ -230,13 +230,26 @@ bool isOfChance(const FindingInputs& run, const CulpritGroup& group) {
          run.stages.mayBeChance(group.stage);
 }
 
-/// Of jobs in which ranks meet, one among many is always the longest: it says something by itself
-/// if it takes half as long again as usual.
+/// One job among many is always the longest. It says something by itself if it is longer than usual
+/// by kOutlier standard deviations of its rank's jobs of that stage and kind, by their median
+/// deviation; of jobs in which ranks meet, if it takes half as long again as usual.
 bool isMuchLonger(const FindingInputs& run, Id job) {
+  constexpr double kOutlier = 4;
+  constexpr double kSigma = 1.4826;  // over the median deviation
   const JobGraph& graph = run.of.graph();
-  if (graph.inside().empty()) return true;
   const Nanoseconds own = graph.ownTimeOf(job);
-  return 2 * own >= 3 * run.times.median(job);
+  const Nanoseconds usual = run.times.median(job);
+  if (!graph.inside().empty()) return 2 * own >= 3 * usual;
+  const JobGraph::Node& longest = graph.node(job);
+  const JobGraph::Rank& rank = graph.ranks()[longest.rank];
+  std::vector<Nanoseconds> deviations;
+  for (const JobGraph::Node& each : graph.nodes().subspan(rank.first, rank.end - rank.first)) {
+    if (each.kind != longest.kind || each.stage != longest.stage) continue;
+    if (!run.counted.contains(each.step)) continue;
+    deviations.push_back(std::abs(each.end - each.begin - usual));
+  }
+  const auto sigma = kSigma * static_cast<double>(lowerMedianOf(deviations));
+  return static_cast<double>(own - usual) >= kOutlier * sigma;
 }
 
 /// `stepTime`: timeOfSteps().
@@ -1264,6 +1277,7 @@ class Findings {
       factor = stages->all.isKnown ? stages->all.times : 1;
     }
     if (factor < kHiddenFactor || finding.ranks.empty()) return false;
+    if (change && change->isFirstOfRun) return false;  // a first step warms up
     Nanoseconds busy = 0;
     Nanoseconds all = 0;
     for (const StepSummary& step : run_.of.summary().steps) {

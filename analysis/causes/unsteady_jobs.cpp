@@ -240,8 +240,11 @@ class PausesOfRank {
       const Nanoseconds usual = times_.median(id);
       if (usual <= 0 || job.step < 0 || !counted_.contains(job.step)) continue;
       if (job.step != latest) steps.insert(latest = job.step);
-      // Where micro-batches are uneven, a long job is none that pauses.
-      const Nanoseconds longer = lengths_.isShownBy(job.stage) ? 0 : graph_.ownTimeOf(id) - usual;
+      // Where micro-batches are uneven, a long job is none that pauses. Nor is a late one where
+      // ranks meet inside jobs, as they wait there for those with long micro-batches.
+      const bool isUneven = lengths_.isShownBy(job.stage);
+      if (isUneven && !graph_.inside().empty()) continue;
+      const Nanoseconds longer = isUneven ? 0 : graph_.ownTimeOf(id) - usual;
       const double least = ScatteredPauses::kLonger * static_cast<double>(usual);
       const Nanoseconds length = std::max(longer, latenessOf(graph_, job, least));
       if (static_cast<double>(length) < least) continue;

@@ -78,7 +78,8 @@ class UnevenMicroBatches {
 /// that kind:
 /// - more than two such jobs of a rank in a step;
 /// - those of a rank that has such jobs in more than two thirds of its steps;
-/// - long jobs of stages on which micro-batches are of uneven length.
+/// - long jobs of stages on which micro-batches are of uneven length; where ranks meet inside jobs,
+///   late ones, too.
 ///
 /// Pauses are scattered if at least four are left, on at least two ranks and a quarter of all. Half
 /// of them must be about as long: their upper quartile is at most twice their lower one. In a step
