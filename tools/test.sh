@@ -4,8 +4,9 @@
 #       and UBSan (preset core-asan)
 #    2. tests with several threads, under ThreadSanitizer (preset viewer-tsan)
 #    3. all other tests, optimized: analysis, viewer, training, the demo, the real front ends, tests
-#       that need a GPU (preset all-tests). Up to three that fail here run again, alone, and the end
-#       names those that passed then: a busy machine may upset them, and they want mending
+#       that need a GPU (preset all-tests)
+# Up to three tests that fail without a word of a sanitizer run again, alone, and the end names those
+# that passed then: a busy machine may upset them, and they want mending.
 # Tests show as skipped if this machine lacks something that they need (a GPU, reference data).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -14,7 +15,7 @@ cd "$root"
 say() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
 case ${1:-} in
   '') ;;
-  -h|--help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  -h|--help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   *) printf 'test: unknown option %s (try --help)\n' "$1" >&2; exit 2 ;;
 esac
 
@@ -24,8 +25,10 @@ failed=()
 passed_alone=()
 # again PRESET: runs the tests that failed once more, one at a time.
 again() {
-  local names=build/${1%-tests}/Testing/Temporary/LastTestsFailed.log tests
+  local log=build/${1%-tests}/Testing/Temporary tests
+  local names=$log/LastTestsFailed.log
   [ "$(wc -l <"$names")" -le 3 ] || return 1
+  ! grep -qE 'WARNING: ThreadSanitizer|ERROR: [A-Za-z]*Sanitizer|runtime error:' "$log/LastTest.log" || return 1
   mapfile -t tests <"$names"
   say "again, alone: ${tests[*]#*:}"
   ctest --preset "$1" --rerun-failed --no-tests=error || return 1
@@ -45,7 +48,7 @@ run() {
   # Tests run side by side, one more than cores as many of them wait. Those that measure time run
   # alone (RUN_SERIAL).
   ctest --preset "$preset" "${label[@]}" --parallel "$(($(nproc) + 1))" --no-tests=error && return
-  [ "$preset" = all-tests ] && again "$preset" || failed+=("$preset")
+  again "$preset" || failed+=("$preset")
 }
 run core-asan -DPIPETRACE_FUZZERS=ON -- sanitized sanitized_tests
 run viewer-tsan -- threads thread_tests
