@@ -24,8 +24,8 @@ using Id = JobGraph::Id;
 
 /// A share of the idle time from which on a finding is a warning.
 constexpr double kWarningShare = 0.05;
-/// A rank that takes that many times as long as its peers is no minor finding if it works for
-/// longer by this part of a step.
+/// A rank or a stage that takes that many times as long as others is no minor finding if it works
+/// for longer by this part of a step.
 constexpr double kHiddenFactor = 1.1;
 constexpr double kHiddenShare = 0.03;
 /// Clocks are read less exactly than that.
@@ -854,23 +854,25 @@ std::set<int> wholePipelines(const FindingInputs& run) {
   return whole;
 }
 
-bool hasFirstRank(const FindingInputs& run, int replica) {
-  return std::ranges::any_of(run.of.topology().places, [&](const auto& rank) {
-    return rank.second.replica == replica && rank.second.position == 0;
-  });
-}
-
-/// The least time between steps of a pipeline that is followed by another step, over all steps; 0
-/// where fewer than two are. Where ranks are missing, so much may be their warm-up and drain.
-Nanoseconds usualGap(const RunSummary& summary, int replica) {
-  Nanoseconds least = kNsMax;
-  int count = 0;
-  for (const StepSummary& step : summary.steps) {
-    if (step.replica != replica || !step.isFollowed) continue;
-    least = std::min(least, step.betweenSteps);
-    ++count;
+/// The least time between steps of each pipeline whose first rank is there and of which two steps
+/// or more are followed by another one, over all steps; by pipeline. Where other ranks are missing,
+/// so much may be their warm-up and drain.
+std::map<int, Nanoseconds> leastGaps(const FindingInputs& run) {
+  std::map<int, std::pair<int, Nanoseconds>> gaps;  // how many, and the least
+  for (const auto& [rank, place] : run.of.topology().places) {
+    if (place.position == 0) gaps[place.replica] = {0, kNsMax};
   }
-  return count > 1 ? least : kNsMax;
+  for (const StepSummary& step : run.of.summary().steps) {
+    const auto of = gaps.find(step.replica);
+    if (of == gaps.end() || !step.isFollowed) continue;
+    ++of->second.first;
+    of->second.second = std::min(of->second.second, step.betweenSteps);
+  }
+  std::map<int, Nanoseconds> least;
+  for (const auto& [replica, gap] : gaps) {
+    if (gap.first > 1) least[replica] = gap.second;
+  }
+  return least;
 }
 
 /// The steps that count, to look for pauses between them. Where all pipelines lack ranks, those
@@ -878,14 +880,15 @@ Nanoseconds usualGap(const RunSummary& summary, int replica) {
 /// time between steps can be a pause.
 RunSummary stepsForPauses(const FindingInputs& run) {
   const std::set<int> whole = wholePipelines(run);
+  const std::map<int, Nanoseconds> least =
+      whole.empty() ? leastGaps(run) : std::map<int, Nanoseconds>();
   RunSummary steps;
   steps.phase = run.of.summary().phase;
   steps.otherSteps = run.of.summary().otherSteps;
   for (StepSummary step : run.of.summary().steps) {
     if (!run.counted.contains(step.step)) continue;
-    if (whole.empty() && hasFirstRank(run, step.replica)) {
-      const Nanoseconds usual =
-          std::min(step.betweenSteps, usualGap(run.of.summary(), step.replica));
+    if (const auto gap = least.find(step.replica); gap != least.end()) {
+      const Nanoseconds usual = std::min(step.betweenSteps, gap->second);
       step.windowEnd += usual;
       step.betweenSteps -= usual;
     } else if (!whole.contains(step.replica)) {

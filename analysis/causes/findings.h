@@ -231,8 +231,8 @@ struct Finding {
   double share = 0;         ///< of the run's idle time
   double shareOfSteps = 0;  ///< of the steps' wall time on all ranks
   /// Removing it makes steps shorter by less than kMinorShare, if those who did not cause it wait
-  /// alike. A rank that takes 1.1 times as long as its peers, and 3 % of a step longer, is not
-  /// minor, as other causes may hide what it costs.
+  /// alike. A rank or a stage that takes 1.1 times as long as others, and 3 % of a step longer, is
+  /// not minor, as other causes may hide what it costs.
   bool isMinor = false;
   bool onProcessors = false;  ///< its run is (runsOnProcessors())
   /// Of kLateJobs, kLateMessages and kUnsteadyJobs: many ranks have some of it, and none far more
