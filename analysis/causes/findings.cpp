@@ -967,15 +967,17 @@ UnknownIdle unknownIdle(const FindingInputs& run) {
         pipeline.windows.begin(), pipeline.windows.end(), [](const BubbleWindow& window) {
           return window.isWhole && window.lacksRanks && !window.hasPlan;
         });
-    if (lacksPlan) return {.lacksPlan = true};
+    if (lacksPlan) return {.lacksPlan = true, .lacksRanks = true};
   }
-  return {.lacking = stepsThatLackJobs(run.of.basis(), run.counted),
+  return {.lacksRanks = wholePipelines(run).size() < run.of.basis().pipelines().size(),
+          .lacking = stepsThatLackJobs(run.of.basis(), run.counted),
           .areMessagesOfNobody = run.of.graph().hasWaits()};
 }
 
 Remedy remedyOf(const UnknownIdle& unknown) {
   if (unknown.lacksPlan || unknown.lacking.steps.empty()) {
-    return unknown.areMessagesOfNobody ? Remedy::kNamedMessages : Remedy::kAllLogs;
+    if (unknown.areMessagesOfNobody) return Remedy::kNamedMessages;
+    return unknown.lacksRanks ? Remedy::kAllLogs : Remedy::kRecordMore;
   }
   return unknown.lacking.whole ? Remedy::kStepsLeftOut : Remedy::kWholeLogs;
 }

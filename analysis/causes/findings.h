@@ -107,6 +107,7 @@ enum class Remedy : std::uint8_t {
   kMessagesInLogs,
   kPostingsInLogs,
   kAllLogs,
+  kRecordMore,  ///< what ranks do between their jobs
   kNamedMessages,
   kWholeLogs,
   kStepsLeftOut,  ///< those that lack jobs
@@ -199,7 +200,8 @@ struct UntracedPeers {
 
 /// Facts of kUnknown.
 struct UnknownIdle {
-  bool lacksPlan = false;  ///< ranks have no logs, and the others do not show the schedule
+  bool lacksPlan = false;   ///< ranks have no logs, and the others do not show the schedule
+  bool lacksRanks = false;  ///< ranks have no logs
   StepsThatLackJobs lacking{};
   bool areMessagesOfNobody =
       false;  ///< ranks waited for messages of which nobody knows whose they are

@@ -152,7 +152,13 @@ TEST(MissingRanks, NothingOnTheWayFromAnUnknownDelayIsBlamedForIt) {
   Timeline timeline = simulate(CheckedPlan(plan), costs, {.steps = 6}).timeline;
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
+  const auto remedyOf = [](const auto& explained) {
+    const auto found = std::ranges::find(explained.findings, FindingKind::kUnknown, &Finding::kind);
+    return found == explained.findings.end() ? Remedy::kOfClass : found->remedy;
+  };
+  EXPECT_EQ(remedyOf(explainRun(timeline, {})), Remedy::kRecordMore) << "no log is missing";
   const auto run = explainRun(without(without(std::move(timeline), 4), 5), {});
+  EXPECT_EQ(remedyOf(run), Remedy::kAllLogs);
   ASSERT_EQ(run.ranks.size(), 6U);
   expectWholeSums(run);
   for (const ExplainedRank& rank : run.ranks) {

@@ -795,6 +795,9 @@ constexpr std::array<RemedyRow, kRemedyCount> kRemedies = {{
      "record the sends, too, with the time when each is posted (docs/profiler.md, "
      "docs/inputs/torch.md): late sends then differ from slow links"},
     {Remedy::kAllLogs, rowOf(BubbleClass::kUnknown).advice},
+    {Remedy::kRecordMore,
+     "nothing that is recorded takes so long: record what ranks do between their jobs, such as "
+     "loading, sums of gradients and updates (docs/profiler.md)"},
     {Remedy::kNamedMessages,
      "name messages where they are posted, as with record_function(\"PP:1RECV_F3\") "
      "(docs/inputs/torch.md)"},
