@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/median.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -443,6 +444,8 @@ JobGraph::Id Outliers::of(const Bubble& bubble) const {
   const bool isPeerWait = bubble.bubbleClass == BubbleClass::kPeerWait;
   const bool mayBePause = isPeerWait || bubble.bubbleClass == BubbleClass::kLateStart;
   if (mayBePause && pauses_.contains(bubble.culprit)) return bubble.culprit;
+  const Id late = lateMessageOf(graph_, bubble);
+  if (late != JobGraph::kNone && isSentLate(late)) return late;
   if (!isTransfer && !isPeerWait) return JobGraph::kNone;
   const Id id = isTransfer ? bubble.cause : bubble.culprit;
   if (id == JobGraph::kNone) return id;
@@ -457,6 +460,30 @@ JobGraph::Id Outliers::of(const Bubble& bubble) const {
     usual = times_.median(id);
   }
   return usual > 0 && length / kManyTimes >= usual ? id : JobGraph::kNone;
+}
+
+bool Outliers::isSentLate(Id message) const {
+  const JobGraph::Node& node = graph_.node(message);
+  const Id maker = node.inputs[0];
+  if (maker == JobGraph::kNone || !isPostedBySender(graph_, message)) return false;
+  if (graph_.isOnLine(message)) return false;  // it may wait for those in front
+  const Nanoseconds delay = node.begin - graph_.node(maker).end;
+  return delay > least_ && delay / kManyTimes >= usualDelayOf(graph_.node(maker).rank);
+}
+
+/// How long after the jobs that made their data the messages of a rank begin, in the median.
+Nanoseconds Outliers::usualDelayOf(std::uint32_t sender) const {
+  const std::lock_guard lock(usualDelaysLock_);
+  const auto [found, isNew] = usualDelays_.try_emplace(sender, 0);
+  if (!isNew) return found->second;
+  std::vector<Nanoseconds> delays;
+  for (std::size_t id = graph_.jobCount(); id < graph_.messageEnd(); ++id) {
+    const JobGraph::Node& node = graph_.node(static_cast<Id>(id));
+    const Id maker = node.inputs[0];
+    if (maker == JobGraph::kNone || graph_.node(maker).rank != sender) continue;
+    delays.push_back(std::max<Nanoseconds>(0, node.begin - graph_.node(maker).end));
+  }
+  return found->second = medianOf(delays);
 }
 
 std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -46,8 +47,10 @@ struct CulpritGroup {
 
 /// Finds the messages and jobs that are too long to say anything about the others of their link, or
 /// of their stage and kind. They take at least kManyTimes their median, and more than a tenth of a
-/// median step. A link that was cut once makes such messages. So are jobs that pause
-/// (ScatteredPauses), which also make others wait by beginning late.
+/// median step. A link that was cut once makes such messages. So are messages that their rank sends
+/// as much later after the job that made their data than it sends its others in the median, where
+/// they are not in line; and jobs that pause (ScatteredPauses), which also make others wait by
+/// beginning late.
 class Outliers {
  public:
   static constexpr Nanoseconds kManyTimes = 10;
@@ -61,11 +64,17 @@ class Outliers {
   JobGraph::Id of(const Bubble& bubble) const;
 
  private:
+  bool isSentLate(JobGraph::Id message) const;
+  Nanoseconds usualDelayOf(std::uint32_t sender) const;
+
   const JobGraph& graph_;
   const MedianDurations& times_;
   const LinkTimes& links_;
   const ScatteredPauses& pauses_;
   Nanoseconds least_;
+  // Filled for ranks that may have sent late, as threads come to them.
+  mutable std::mutex usualDelaysLock_;
+  mutable std::map<std::uint32_t, Nanoseconds> usualDelays_;  // by sender
 };
 
 /// Idle time by who caused it.

@@ -1,4 +1,5 @@
 #include "analysis/causes/findings.h"
+#include "analysis/causes/critical_path.h"
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,8 @@ constexpr double kWarningShare = 0.05;
 /// for longer by this part of a step.
 constexpr double kHiddenFactor = 1.1;
 constexpr double kHiddenShare = 0.03;
+/// Of ranks that are late, those are named that cost this part of what the first one costs.
+constexpr Nanoseconds kPartOfFirst = 20;
 /// Clocks are read less exactly than that.
 constexpr Nanoseconds kLeastEarly = 10 * kNsPerUs;
 
@@ -204,14 +207,6 @@ bool areScattered(const CulpritGroup& group, const ScatteredPauses& pauses) {
   return 2 * static_cast<std::size_t>(count) > group.outliers.size();
 }
 
-/// Of what stages take longer than others, most is the time that collectives of a group move.
-const Peers::SlowSet* slowSetOf(const FindingInputs& run, const CulpritGroup& group) {
-  if (group.rank < 0 || run.ranks.isSlow(group.rank)) return nullptr;
-  const Peers::SlowSet* const slow = run.peers.slowSetOf(group.rank);
-  if (slow == nullptr || group.bubbleClass != BubbleClass::kImbalance) return slow;
-  return run.stages.isSlowByMoving(group.stage) ? slow : nullptr;
-}
-
 /// Whether the jobs of the stage are no longer than those of others but for what collectives inside
 /// them move.
 bool areAlikeByWork(const FindingInputs& run, const CulpritGroup& group) {
@@ -221,6 +216,23 @@ bool areAlikeByWork(const FindingInputs& run, const CulpritGroup& group) {
   // Of launches only a part shows: in others collectives run.
   const bool areKernelsAlike = std::abs(factor.kernels - 1) < kAlike;
   return factor.isKnown && (std::abs(factor.times - 1) < kAlike || areKernelsAlike);
+}
+
+/// The slow group whose collectives a group of culprits is about. Of what stages take longer than
+/// others, most is the time that they move. Where a stage is faster by that alone, those of other
+/// stages are slow.
+const Peers::SlowSet* slowSetOf(const FindingInputs& run, const CulpritGroup& group) {
+  if (group.rank < 0 || run.ranks.isSlow(group.rank)) return nullptr;
+  const Peers::SlowSet* const slow = run.peers.slowSetOf(group.rank);
+  if (group.bubbleClass != BubbleClass::kImbalance) return slow;
+  if (slow != nullptr) return run.stages.isSlowByMoving(group.stage) ? slow : nullptr;
+  if (run.peers.slowSets().empty() || !areAlikeByWork(run, group)) return nullptr;
+  const Peers::SlowSet& slowest = run.peers.slowSets().front();
+  const auto holdsUp = [&](std::int32_t stage) {
+    return run.stages.of(stage).ranks.contains(slowest.ranks.front()) &&
+           run.stages.isSlowByMoving(stage);
+  };
+  return std::ranges::any_of(run.stages.all(), holdsUp) ? &slowest : nullptr;
 }
 
 /// Whether the stage may differ from others by chance alone, as its jobs vary. Micro-batches of
@@ -288,6 +300,11 @@ FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseco
   }
 }
 
+/// Whether it is one message that was late once, and not a rank that posts its messages late.
+bool isOneLateMessage(const Finding& finding) {
+  return finding.kind == FindingKind::kLateMessages && isOneStep(finding.culprit);
+}
+
 /// Groups with equal keys are one finding.
 using FindingKey = std::tuple<FindingKind, int, int, std::vector<int>>;
 
@@ -295,6 +312,7 @@ using FindingKey = std::tuple<FindingKind, int, int, std::vector<int>>;
 FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int number,
                         std::size_t pipeline) {
   const CulpritGroup& group = finding.culprit;
+  if (isOneLateMessage(finding)) return {finding.kind, 1, number, {}};
   switch (groupRowOf(finding.kind).joins) {
     case Joins::kNever: break;
     case Joins::kAll: return {finding.kind, 0, finding.isOfMany ? 1 : 0, {}};
@@ -493,7 +511,8 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
     finding.culprit = group;
     const bool mayBeOfMany =
         isOfLateWork(finding.kind) || finding.kind == FindingKind::kUnsteadyJobs;
-    finding.isOfMany = mayBeOfMany && !standingOut.contains(finding.kind, group.rank);
+    finding.isOfMany =
+        mayBeOfMany && group.outliers.empty() && !standingOut.contains(finding.kind, group.rank);
     if (rowOf(group.bubbleClass).blame == BubbleBlame::kLink) {
       finding.links = {{{group.rank, group.peer}, group.time}};
     } else {
@@ -523,6 +542,11 @@ std::vector<Finding> groupedFindings(const FindingInputs& run, Nanoseconds stepT
     if (finding.culprit.inside > 0) {
       std::erase_if(finding.ranks,
                     [&](const auto& each) { return 200 * each.second < finding.culprit.time; });
+    }
+    if (isOfLateWork(finding.kind)) {
+      const Nanoseconds first = finding.ranks.front().second;
+      std::erase_if(finding.ranks,
+                    [&](const auto& each) { return kPartOfFirst * each.second < first; });
     }
     addUp(finding.links);
   }
@@ -633,6 +657,7 @@ class CulpritFacts {
     }
     const auto& change = run_.ranks.of(finding.culprit.rank).change;
     if (facts.ranks.size() == 1 && change && !change->isBesidePeers) facts.change = change;
+    facts.lackPeers = facts.ranks.size() == 1 && graph_.pipelines().size() > 1;
     facts.areRanksAlike = std::none_of(facts.ranks.begin(), facts.ranks.end(),
                                        [&](int rank) { return run_.ranks.isSlow(rank); });
     const bool areSome = facts.slowOnes.size() < finding.stages.size();
@@ -1034,6 +1059,7 @@ class Findings {
                        if (isOfNobody(a) != isOfNobody(b)) return isOfNobody(b);
                        return a.time > b.time;
                      });
+    moveBehindCulprits(FindingKind::kExposedCollectives, first);
     addClasses(FindingKind::kSchedule, Remedy::kAnotherSchedule,
                {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain});
     if (graph_.nodes().size() > graph_.messageEnd()) {
@@ -1058,6 +1084,20 @@ class Findings {
   }
 
  private:
+  /// How weights are gathered is nobody's fault: what somebody does comes before it.
+  void moveBehindCulprits(FindingKind kind, std::ptrdiff_t first) {
+    const auto found =
+        std::ranges::find(findings_.begin() + first, findings_.end(), kind, &Finding::kind);
+    const auto hasCulprit = [](const Finding& finding) {
+      const Whereabouts where = whereaboutsOf(finding);
+      const bool isSomebody = !where.ranks.empty() || !where.stages.empty() || !where.links.empty();
+      return isSomebody && !finding.isMinor && finding.kind != FindingKind::kUnevenMoving &&
+             finding.kind != FindingKind::kPeersVary;
+    };
+    const auto last = std::find_if(findings_.rbegin(), findings_.rend(), hasCulprit).base();
+    if (found < last) std::rotate(found, found + 1, last);
+  }
+
   /// Clocks that differ make all else doubtful.
   void addEarlyMessages() {
     const auto& early = run_.links.early();
@@ -1185,8 +1225,28 @@ class Findings {
     if (!run_.peers.contention()) return;
     Finding finding{.kind = FindingKind::kContention, .remedy = Remedy::kFewerChannels};
     finding.time = finding.inside = run_.peers.contention()->time;
-    finding.facts = *run_.peers.contention();
+    Peers::Contention facts = *run_.peers.contention();
+    facts.onPath = onCriticalPaths(facts);
+    finding.facts = std::move(facts);
     add(std::move(finding));
+  }
+
+  /// What jobs compute longer on the critical paths of the steps that count, in the mean.
+  Nanoseconds onCriticalPaths(const Peers::Contention& contention) const {
+    double time = 0;
+    std::int64_t steps = 0;
+    for (const PipelineBasis& pipeline : run_.of.basis().pipelines()) {
+      for (const BubbleWindow& window : pipeline.windows) {
+        if (!run_.counted.contains(window.step)) continue;
+        ++steps;
+        for (const StepPath::Link& link : criticalPathOf(run_.of.basis(), pipeline, window).links) {
+          const bool isBeside = std::ranges::binary_search(contention.beside, link.node);
+          if (isBeside) time += static_cast<double>(graph_.ownTimeOf(link.node));
+        }
+      }
+    }
+    return std::llround(time * contention.excess() /
+                        static_cast<double>(std::max<std::int64_t>(1, steps)));
   }
 
   void addSlowReductions() {
@@ -1250,6 +1310,9 @@ class Findings {
     if (finding.isOfMany) return finding.shareOfSteps;
     const auto* const stages = finding.factsOf<StagesBesideOthers>();
     if (stages != nullptr && !stages->isSlower()) return finding.shareOfSteps;
+    if (const auto* const contention = finding.factsOf<Peers::Contention>()) {
+      return ratio(contention->onPath, medianStepOf(run_.of.summary(), run_.counted).window);
+    }
     std::set<int> busy;
     switch (finding.kind) {
       case FindingKind::kSlowStages:

@@ -135,6 +135,7 @@ struct StagesBesideOthers {
   SlowerStages::Factor ofSlowOnes;
   std::optional<SlowerRanks::Change> change{};  ///< of the only rank, beside its other steps
   bool areRanksAlike = true;                    ///< none of them is slower than its peers
+  bool lackPeers = false;  ///< there is one rank, and those of other pipelines have no logs
 
   bool isFaster() const { return all.times < 0.995; }  ///< than what is printed as 1.00
   bool isSlower() const { return all.times >= 1.005; }

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <random>
 #include <set>
@@ -201,6 +202,57 @@ TEST(PaidTime, AReceiveThatIsPostedLateIsTheReceivers) {
               Contains(StartsWith("rank 1 posts 1RECV_F0 10.00 ms after its data are there")));
 }
 
+/// Forwards of a pipeline of three ranks, eight of 10 ms in each of three steps. `late`: how many
+/// ms after its data a message is sent.
+Timeline forwardsSent(const std::function<Nanoseconds(int rank, int step, int m)>& late) {
+  constexpr int kRanks = 3;
+  HandMadeTimeline made;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<Nanoseconds> there(8, 400 * step);  // of each micro-batch's data at the next rank
+    for (int rank = 0; rank < kRanks; ++rank) {
+      const auto add = [&](JobKind kind, Nanoseconds begin, Nanoseconds end, int m,
+                           std::string_view lane) {
+        made.add(rank, kind, begin * kNsPerMs, end * kNsPerMs, step, m, lane).stage = rank;
+      };
+      Nanoseconds free = 400 * step;
+      for (int m = 0; m < 8; ++m) {
+        Nanoseconds& data = there[static_cast<std::size_t>(m)];
+        if (rank > 0) add(kRecvForward, 400 * step, data, m, "recv_forward");
+        const Nanoseconds end = std::max(free, data) + 10;
+        add(kForward, end - 10, end, m, kComputeLane);
+        free = end;
+        const Nanoseconds sent = end + late(rank, step, m);
+        if (rank + 1 < kRanks) add(kSendForward, sent, sent + 1, m, "send_forward");
+        data = sent + 1;
+      }
+    }
+  }
+  made.timeline.sort();
+  for (int rank = 0; rank < kRanks; ++rank) {
+    made.timeline.ranks[rank] = {.rank = rank, .numStages = kRanks};
+  }
+  return made.timeline;
+}
+
+TEST(PaidTime, OneMessageOfARankThatIsLateOnceIsNotJoinedWithARankThatAlwaysSendsLate) {
+  const auto sentences = sentencesOf(forwardsSent([](int rank, int step, int m) {
+    return rank == 1 ? 15 : step == 1 && m == 7 ? 90 : 0;
+  }));
+  EXPECT_THAT(sentences, Contains(StartsWith("rank 0 posts 0SEND_F7 90.00 ms after its data are "
+                                             "there in step 1: late starts cost ")));
+  EXPECT_THAT(sentences, Not(Contains(HasSubstr("ranks 0 and 1 post"))));
+}
+
+TEST(PaidTime, AMessageThatIsLateByFarMoreThanTheOthersOfItsRankIsAFindingByItself) {
+  const auto sentences = sentencesOf(forwardsSent([](int rank, int step, int m) {
+    if (rank != 0) return 0;
+    return step == 1 && m == 7 ? 90 : 8;
+  }));
+  EXPECT_THAT(sentences, Contains(StartsWith("rank 0 posts 0SEND_F7 90.00 ms after its data are "
+                                             "there in step 1: late starts cost ")));
+  EXPECT_THAT(sentences, Contains(StartsWith("rank 0 posts 0SEND_F0 8.000 ms after its data")));
+}
+
 TEST(PaidTime, SendsInTimeAreNoFinding) {
   EXPECT_THAT(sentencesOf(lateSends(0)), Not(Contains(HasSubstr("post"))));
 }
@@ -392,6 +444,12 @@ TEST(PaidTime, OfRanksWithLateStartsOnlyTheOneThatStandsOutIsNamed) {
   EXPECT_EQ(first.kind, FindingKind::kLateJobs);
   EXPECT_THAT(whereaboutsOf(first).ranks, ElementsAre(2));
   EXPECT_THAT(findingText(first), StartsWith("rank 2 begins its jobs later"));
+}
+
+TEST(PaidTime, OfRanksThatAreLateThoseAreNamedThatCostMoreThanATraceOfTheFirst) {
+  const auto run =
+      explainRun(lateStarts({kNsPerMs / 100, kNsPerMs / 100, 20 * kNsPerMs, kNsPerMs / 2}), {});
+  EXPECT_THAT(findingText(run.findings.front()), StartsWith("rank 2 begins its jobs later"));
 }
 
 TEST(PaidTime, WhereAllRanksStartLateAlikeNobodyIsToBlame) {

@@ -239,6 +239,7 @@ void Peers::findContention(const JobGraph& graph, const CountedSteps& counted) {
               [&](Id a, Id b) { return inside.meetings()[a].begin < inside.meetings()[b].begin; });
     using Kind = std::tuple<std::int32_t, JobKind, std::int16_t>;
     std::map<Kind, std::pair<std::vector<double>, std::vector<double>>> kinds;  // beside, apart
+    std::map<Kind, std::vector<Id>> idsBeside;
     std::size_t next = 0;
     for (Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
@@ -250,12 +251,17 @@ void Peers::findContention(const JobGraph& graph, const CountedSteps& counted) {
       // While a job stands still they are not beside its work.
       const Nanoseconds beside = time - parts.waiting - parts.moving;
       auto& [withOnes, without] = kinds[{job.stage, job.kind, job.event->part}];
-      if (2 * beside >= parts.own) withOnes.push_back(static_cast<double>(parts.own));
+      if (2 * beside >= parts.own) {
+        withOnes.push_back(static_cast<double>(parts.own));
+        idsBeside[{job.stage, job.kind, job.event->part}].push_back(id);
+      }
       if (20 * time <= parts.own) without.push_back(static_cast<double>(parts.own));
     }
     for (auto& [kind, lists] : kinds) {
       auto& [withOnes, without] = lists;
       if (withOnes.size() < kFewest || without.size() < kFewest) continue;
+      const std::vector<Id>& ids = idsBeside[kind];
+      found.beside.insert(found.beside.end(), ids.begin(), ids.end());
       std::vector<double> sorted = without;
       const double usual = medianOf(sorted);
       for (const double own : without) others.push_back(own / usual - 1);
@@ -273,7 +279,8 @@ void Peers::findContention(const JobGraph& graph, const CountedSteps& counted) {
   const bool isByChance = longer - chance < kErrors * std::sqrt(error + chanceError);
   if (found.factor < kLeast || isByChance || found.time <= 0) return;
   found.perStep = found.time / static_cast<Nanoseconds>(std::max<std::size_t>(1, steps.size()));
-  contention_ = found;
+  std::sort(found.beside.begin(), found.beside.end());
+  contention_ = std::move(found);
 }
 
 void Peers::findExposed(const JobGraph& graph, const CountedSteps& counted) {

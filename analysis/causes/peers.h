@@ -64,6 +64,12 @@ class Peers {
     std::int64_t jobs = 0;    ///< beside which collectives run
     Nanoseconds time = 0;     ///< what those compute longer, of all ranks in the steps that count
     Nanoseconds perStep = 0;  ///< of a rank, in the mean
+    /// What they compute longer on the critical path of a step, in the mean. Found with the causes.
+    Nanoseconds onPath = 0;
+    std::vector<Id> beside;  ///< those jobs, ascending
+
+    /// The part of what such a job computes that it would not without the collectives.
+    double excess() const { return 1 - 1 / factor; }
   };
 
   /// Over the steps that count.

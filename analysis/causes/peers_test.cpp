@@ -218,6 +218,18 @@ TEST(RanksThatMeet, AGroupWhoseCollectivesMoveSlowlyIsNamed) {
   EXPECT_EQ(peers.slowSetOf(2), nullptr);
 }
 
+// The other stage is the faster one by that, and does not make anybody wait.
+TEST(RanksThatMeet, OfTwoStagesTheSlowGroupIsNamedAndNotTheFasterStage) {
+  HybridRun made;
+  made.tensor = 2;
+  made.microBatches = 6;
+  made.movingOf = [](int rank, Nanoseconds usual) { return rank >= 2 ? 5 * usual : usual; };
+  ASSERT_EQ(made.rankCount(), 4);
+  const auto run = explainRun(made.timeline(), {});
+  ASSERT_THAT(blamingKinds(run), testing::ElementsAre(FindingKind::kSlowGroup)) << textsOf(run);
+  EXPECT_THAT(run.findings.at(0).factsOf<Peers::SlowSet>()->ranks, testing::ElementsAre(2, 3));
+}
+
 // What a slow network adds is no time that gathers ahead would hide.
 TEST(RanksThatMeet, OfASlowGroupsGathersOnlyTheUsualTimeIsExposed) {
   HybridRun made;
@@ -285,6 +297,22 @@ TEST(RanksThatMeet, WeightsThatAreGatheredBeforeJobsAreExposed) {
   EXPECT_THAT(textsOf(run), HasSubstr("gathers and scatters of weights (FSDP) hold up jobs"));
 }
 
+TEST(RanksThatMeet, GathersOfWeightsComeBehindASlowRankThatCostsLess) {
+  HybridRun made;
+  made.tensor = 1;
+  made.replicas = 2;
+  made.sharesWeights = true;
+  made.moving *= 4;
+  made.kernel = [](const HybridRun::Kernel& kernel, Nanoseconds usual) {
+    return kernel.rank == 1 ? times(usual, 1.2) : usual;
+  };
+  const auto run = explainRun(made.timeline(), {});
+  ASSERT_GE(run.findings.size(), 2U);
+  EXPECT_EQ(run.findings[0].kind, FindingKind::kSlowRank) << textsOf(run);
+  EXPECT_EQ(run.findings[1].kind, FindingKind::kExposedCollectives) << textsOf(run);
+  EXPECT_LT(run.findings[0].time, run.findings[1].time);
+}
+
 /// Backwards of two replicas, 10 us each; a reduce-scatter of gradients runs beside every second
 /// one, which then takes `factor` times as long.
 Timeline sumsBesideBackwards(double factor, double jitter) {
@@ -323,7 +351,8 @@ TEST(JobsBesideCollectives, ThatComputeLongerSayByHowMuch) {
   EXPECT_EQ(peers.contention()->perStep, 5 * 1'200);
   EXPECT_THAT(textsOf(explainRun(timeline, {})),
               HasSubstr("kernels of jobs take 1.12 times as long while collectives of "
-                        "data-parallel ranks run beside them: 6.000 us of a rank and step"));
+                        "data-parallel ranks run beside them: 6.000 us of a rank and step, "
+                        "6.000 us of a step's critical path, in 40 jobs"));
 }
 
 TEST(JobsBesideCollectives, ThatVaryByChanceSayNothing) {

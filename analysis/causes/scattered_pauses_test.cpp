@@ -24,6 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr int kPausedSteps = 13;
@@ -135,8 +136,10 @@ TEST(ScatteredPauses, AreNotThoseOfOneRankAlone) {
   EXPECT_THAT(pausesOf(pausedRun({{1, 2}, {1, 4}, {1, 6}, {1, 8}, {1, 10}})).jobs(), IsEmpty());
 }
 
-TEST(ScatteredPauses, AreAtLeastFourAndAboutAsLong) {
-  EXPECT_THAT(pausesOf(pausedRun({{0, 2}, {1, 4}, {2, 6}})).jobs(), IsEmpty());
+TEST(ScatteredPauses, AreAtLeastThreeOfThreeRanksOrFourOfTwoAndAboutAsLong) {
+  EXPECT_THAT(pausesOf(pausedRun({{0, 2}, {1, 4}, {2, 6}})).jobs(), SizeIs(3));
+  EXPECT_THAT(pausesOf(pausedRun({{0, 2}, {1, 4}, {0, 6}})).jobs(), IsEmpty());
+  EXPECT_THAT(pausesOf(pausedRun({{0, 2}, {1, 4}, {0, 6}, {1, 8}})).jobs(), SizeIs(4));
   const ScatteredPauses four = pausesOf(pausedRun({{0, 2}, {1, 4}, {2, 6}, {3, 8}}));
   EXPECT_EQ(four.count(), 4U);
   EXPECT_EQ(four.jobs().size(), 4U);

@@ -107,5 +107,38 @@ TEST(SlowReductions, AreAFindingWithTheirRanks) {
                                              "as long as those of other ranks"));
 }
 
+/// Stage 1 sums its gradients for 60 ms, up to 30 ms behind the begin of the next step on stage 0.
+/// So its first job there is 20 ms late, and all behind it are.
+TEST(SlowReductions, ThatReachIntoTheNextStepAreWhatItsJobsWaitFor) {
+  HandMadeTimeline made;
+  constexpr Nanoseconds ms = kNsPerMs;
+  for (int rank = 0; rank < 6; ++rank) {
+    made.timeline.ranks[rank] = {.rank = rank, .worldSize = 6, .numStages = 3};
+    made.timeline.ranks[rank].dataParallelIndex = rank % 2;
+    const int stage = rank / 2;
+    for (int step = 0; step < 2; ++step) {
+      const Nanoseconds begin = 100 * step;
+      const Nanoseconds late = step == 1 ? 20 : 0;  // from the first job of stage 1 on
+      const Nanoseconds forward = begin + 10 * stage + (stage > 0 ? late : 0);
+      const Nanoseconds end = begin + late + 90 - 20 * stage;
+      made.add(rank, kForward, forward * ms, (forward + 10) * ms, step).stage = stage;
+      made.add(rank, kBackward, (end - 20) * ms, end * ms, step).stage = stage;
+      const Nanoseconds sum = end + (stage == 1 ? 59 : 8);
+      made.add(rank, kAllReduce, end * ms, sum * ms, step, -1, "gradients").stage = stage;
+      made.add(rank, kOptimizer, sum * ms, (sum + 1) * ms, step);
+      made.add(rank, kLr, (sum + 1) * ms, (sum + 1) * ms, step + 1);
+    }
+  }
+  made.timeline.sort();
+  Diagnostics diagnostics;
+  completeTimeline(made.timeline, diagnostics);
+  const auto run = explainRun(made.timeline, {});
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kUnknown)], 0) << rank.rank;
+  }
+  const ExplainedRank& last = run.ranks.back();
+  EXPECT_GE(last.bubbles[static_cast<std::size_t>(BubbleClass::kSync)], 20 * ms);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -295,8 +295,9 @@ ScatteredPauses::ScatteredPauses(const JobGraph& graph, const MedianDurations& t
   }
   steps_ = steps.size();
   count_ = all.size();
+  const std::size_t least = ranks_.size() > 2 ? kLeastPauses : kLeastPausesOfTwo;
   const bool areMany =
-      count_ >= kLeastPauses && ranks_.size() >= 2 && 4 * ranks_.size() >= graph.ranks().size();
+      count_ >= least && ranks_.size() >= 2 && 4 * ranks_.size() >= graph.ranks().size();
   const bool areApart = 4 * count_ <= 3 * steps_ * ranks_.size();
   if (!areMany || !areApart || !areAboutAsLong(all)) {
     *this = ScatteredPauses();

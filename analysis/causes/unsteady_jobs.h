@@ -34,7 +34,7 @@ class UnevenMicroBatches {
   static constexpr double kRelated = 0.5;
   /// The standard deviation of forwards, as a share of their mean, from which on they are uneven.
   static constexpr double kVariation = 0.05;
-  static constexpr std::size_t kLeastPairs = 16;
+  static constexpr std::size_t kLeastPairs = 12;
   static constexpr std::size_t kLeastStages = 3;
 
   struct Stage {
@@ -81,9 +81,9 @@ class UnevenMicroBatches {
 /// - long jobs of stages on which micro-batches are of uneven length; where ranks meet inside jobs,
 ///   late ones, too.
 ///
-/// Pauses are scattered if at least four are left, on at least two ranks and a quarter of all. Half
-/// of them must be about as long: their upper quartile is at most twice their lower one. In a step
-/// with a pause, in the mean at most three quarters of these ranks pause.
+/// Pauses are scattered if at least four are left on two ranks, or three on more, and on a quarter
+/// of all. Half of them must be about as long: their upper quartile is at most twice their lower
+/// one. In a step with a pause, in the mean at most three quarters of these ranks pause.
 ///
 /// Source: Lin et al., "Understanding Stragglers in Large Model Training Using What-if Analysis",
 /// 2025, section 5.4, which names such pauses and the cure.
@@ -91,7 +91,8 @@ class ScatteredPauses {
  public:
   using Id = JobGraph::Id;
   static constexpr double kLonger = 0.5;
-  static constexpr std::size_t kLeastPauses = 4;
+  static constexpr std::size_t kLeastPauses = 3;
+  static constexpr std::size_t kLeastPausesOfTwo = 4;  ///< where there are no more ranks
 
   /// `times`: of the steps that count. Uses that many threads, which makes no difference to the
   /// result.

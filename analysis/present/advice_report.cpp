@@ -35,6 +35,7 @@ const char* kindName(Advice::Of of) {
     case Advice::Of::kLoad: return "load";
     case Advice::Of::kGroup: return "group";
     case Advice::Of::kWeights: return "weights";
+    case Advice::Of::kContention: return "contention";
     case Advice::Of::kOptimizer: return "optimizer";
     case Advice::Of::kVariation: return "variation";
   }

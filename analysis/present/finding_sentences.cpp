@@ -129,7 +129,11 @@ std::string slowStagesText(const Finding& finding) {
               ? factorText(facts.all.byItself()) + " times as long as " + facts.all.others()
               : "longer than others";
   if (facts.change) text += stretchText(*facts.change);
-  return text + ": imbalance costs " + costOf(finding);
+  text += ": imbalance costs " + costOf(finding);
+  if (facts.lackPeers && !facts.change && facts.isSlower()) {
+    text += "; the other ranks there have no logs, so that rank alone may be slow";
+  }
+  return text;
 }
 
 /// "; its clock was 1290 MHz, that of others 1755 MHz, held down by the power limit for 83 % of the
@@ -328,8 +332,8 @@ std::string contentionText(const Finding& finding) {
   const auto& beside = factsOf<Peers::Contention>(finding);
   return "kernels of jobs take " + factorText(beside.factor) +
          " times as long while collectives of data-parallel ranks run beside them: " +
-         formatDuration(beside.perStep) + " of a rank and step, in " +
-         countText(beside.jobs, "job");
+         formatDuration(beside.perStep) + " of a rank and step, " + formatDuration(beside.onPath) +
+         " of a step's critical path, in " + countText(beside.jobs, "job");
 }
 
 std::string unsteadyJobsText(const Finding& finding) {

@@ -237,6 +237,7 @@ const Advice* adviceOf(const RunReport& report, const Finding& finding) {
          finding.factsOf<Peers::SlowSet>() != nullptr &&
          each.group == finding.factsOf<Peers::SlowSet>()->ranks) ||
         (finding.kind == FindingKind::kExposedCollectives && each.of == Advice::Of::kWeights) ||
+        (finding.kind == FindingKind::kContention && each.of == Advice::Of::kContention) ||
         (finding.kind == FindingKind::kUnsteadyJobs && finding.isOfMany &&
          each.of == Advice::Of::kVariation);
     if (isIts) return &each;

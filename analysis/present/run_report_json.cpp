@@ -98,6 +98,7 @@ void addFigures(const Finding& finding, Json& evidence) {
   }
   if (const auto* facts = finding.factsOf<StagesBesideOthers>()) {
     evidence["factor"] = facts->change ? facts->change->factor : facts->ofSlowOnes.byItself();
+    if (facts->lackPeers) evidence["peers_lack_logs"] = true;
   }
   if (const auto* facts = finding.factsOf<SlowReduction>()) evidence["factor"] = facts->factor;
   if (const auto* facts = finding.factsOf<SlowOptimizer>()) {
@@ -122,8 +123,10 @@ void addFigures(const Finding& finding, Json& evidence) {
                            {"compute_before_ns", facts->before}};
   }
   if (const auto* facts = finding.factsOf<Peers::Contention>()) {
-    evidence["contention"] = {
-        {"factor", facts->factor}, {"jobs", facts->jobs}, {"per_rank_and_step_ns", facts->perStep}};
+    evidence["contention"] = {{"factor", facts->factor},
+                              {"jobs", facts->jobs},
+                              {"per_rank_and_step_ns", facts->perStep},
+                              {"critical_path_ns", facts->onPath}};
   }
   if (const auto* facts = finding.factsOf<Pauses>()) evidence["pause"] = pauseJson(*facts);
   if (const auto* facts = finding.factsOf<UnevenMicroBatches>()) {

@@ -252,8 +252,8 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
     const auto isOfFinding = [](const Advice& each) {
       return each.of == Advice::Of::kRank || each.of == Advice::Of::kLoad ||
              each.of == Advice::Of::kGroup || each.of == Advice::Of::kWeights ||
-             each.of == Advice::Of::kBalance || each.of == Advice::Of::kData ||
-             each.of == Advice::Of::kStage;
+             each.of == Advice::Of::kContention || each.of == Advice::Of::kBalance ||
+             each.of == Advice::Of::kData || each.of == Advice::Of::kStage;
     };
     std::copy_if(all.begin(), all.end(), std::back_inserter(list.ofRun), isOfFinding);
     std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kStage; });

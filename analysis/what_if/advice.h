@@ -62,11 +62,12 @@ struct Advice {
     kLengths,  ///< of micro-batches
     kPauses,
     kData,
-    kLoad,       ///< of ranks that share work
-    kGroup,      ///< whose collectives are slow
-    kWeights,    ///< gathers and scatters that hold up jobs
-    kOptimizer,  ///< of a rank, that is as fast as others
-    kVariation,  ///< of jobs by chance
+    kLoad,        ///< of ranks that share work
+    kGroup,       ///< whose collectives are slow
+    kWeights,     ///< gathers and scatters that hold up jobs
+    kContention,  ///< collectives that slow down kernels beside them
+    kOptimizer,   ///< of a rank, that is as fast as others
+    kVariation,   ///< of jobs by chance
   };
 
   Of of = Of::kSchedule;

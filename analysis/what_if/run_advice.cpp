@@ -238,14 +238,16 @@ class RunAdvisor {
       advice.notes.emplace_back(
           "where ranks share processors, these are also waits for one of them");
     }
-    const std::vector<int> late = run_.again.lateRanks();
-    if (late.empty()) {
+    const RunAgain::LateRanks late = run_.again.lateRanks();
+    if (late.ranks.empty()) {
       add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
       return;
     }
-    advice.what = "make " + ranksText(late) + " begin " + (late.size() == 1 ? "its" : "their") +
-                  " jobs as soon after their inputs as others do";
-    add(std::move(advice), {.usualLaunches = late}, usualLaunchesOf(late));
+    const std::string whose = late.ranks.size() == 1 ? "its" : "their";
+    advice.what = "make " + ranksText(late.ranks) + " begin " + whose + " jobs" +
+                  (late.sendLate ? ", and send " + whose + " messages," : "") +
+                  " as soon after their inputs as others do";
+    add(std::move(advice), {.usualLaunches = late.ranks}, usualLaunchesOf(late.ranks));
   }
 
   void optimizers() {
@@ -358,6 +360,18 @@ class RunAdvisor {
                     .what = "hide the gathers and scatters of weights behind compute",
                     .options = optionsOfWeights()};
       add(std::move(advice), {.hidesWeights = true}, "");
+    }
+    if (const auto& contention = peers.contention()) {
+      Advice advice{.of = Advice::Of::kContention,
+                    .what =
+                        "keep the collectives of replicas from slowing down kernels beside "
+                        "them, which take " +
+                        fixedText(contention->factor, 2) + " times as long"};
+      advice.notes.emplace_back(
+          "that is a bound: fewer channels or smaller buckets slow kernels down less, and the "
+          "collectives take longer");
+      add(std::move(advice),
+          {.contended = RunChanges::Contended{contention->beside, 1 / contention->factor}}, "");
     }
   }
 

@@ -285,34 +285,66 @@ bool RunAgain::isLaunchedJob(Index index) const {
          hasLaunch(index);
 }
 
-std::vector<int> RunAgain::lateRanks() const {
+bool RunAgain::isSent(Index index) const {
+  const Operation& work = network_.operations()[index];
+  if (!isMessage(work) || work.launch < 0) return false;
+  const JobGraph::Message& ends = graph_.message(work.id);
+  if (ends.send == nullptr || (ends.receive != nullptr && ends.receive->begin > ends.send->begin)) {
+    return false;
+  }
+  const Index last = lastInputOf(index);
+  return last != RunNetwork::kNone &&
+         network_.operations()[last].id == graph_.node(work.id).inputs[0];
+}
+
+/// The median of each rank's launches, by its index; 0 for ranks without any.
+std::vector<double> RunAgain::medianLaunches(bool ofMessages) const {
   std::map<std::uint32_t, std::vector<double>> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (isLaunchedJob(i))
-      launches[network_.operations()[i].rank].push_back(network_.operations()[i].launch);
+    if (ofMessages ? isSent(i) : isLaunchedJob(i))
+      launches[launchedBy(i)].push_back(network_.operations()[i].launch);
   }
   std::vector<double> medians(graph_.ranks().size(), 0.0);
   for (auto& [rank, own] : launches) medians[rank] = medianOf(own);
-  std::vector<double> sorted = medians;
-  const double usual = medianOf(sorted);
-  std::vector<int> late;
-  for (std::size_t r = 0; r < medians.size(); ++r) {
-    if (medians[r] > kFarLater * usual) late.push_back(graph_.ranks()[r].number);
+  return medians;
+}
+
+RunAgain::LateRanks RunAgain::lateRanks() const {
+  const std::vector<double> jobs = medianLaunches(false);
+  const std::vector<double> messages = medianLaunches(true);
+  const auto usualOf = [](std::vector<double> medians) { return medianOf(medians); };
+  const double usual = usualOf(jobs);
+  const double usualOfMessages = std::max(usual, usualOf(messages));
+  LateRanks late;
+  for (std::size_t r = 0; r < jobs.size(); ++r) {
+    const bool sendsLate = messages[r] > kFarLater * usualOfMessages;
+    late.sendLate = late.sendLate || sendsLate;
+    if (sendsLate || jobs[r] > kFarLater * usual) late.ranks.push_back(graph_.ranks()[r].number);
   }
-  std::sort(late.begin(), late.end());
-  return 2 * late.size() > medians.size() ? std::vector<int>() : late;
+  std::sort(late.ranks.begin(), late.ranks.end());
+  return 2 * late.ranks.size() > jobs.size() ? LateRanks() : late;
+}
+
+/// The index of the rank that begins a job, or sends a message.
+std::uint32_t RunAgain::launchedBy(Index index) const {
+  const Operation& work = network_.operations()[index];
+  const JobGraph::Id maker =
+      isMessage(work) ? graph_.node(work.id).inputs[0] : static_cast<JobGraph::Id>(work.id);
+  return maker == JobGraph::kNone ? work.rank : graph_.node(maker).rank;
 }
 
 /// By how much longer than in the median of all other ranks' jobs those of these ranks begin after
-/// their last inputs, by index of the rank.
-std::map<std::uint32_t, double> RunAgain::laterThanOthers(const std::vector<int>& ranks) const {
+/// their last inputs, or their messages are sent, by index of the rank.
+std::map<std::uint32_t, double> RunAgain::laterThanOthers(const std::vector<int>& ranks,
+                                                          bool ofMessages) const {
   std::map<std::uint32_t, std::vector<double>> own;
   std::vector<double> others;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (!isLaunchedJob(i)) continue;
-    const Operation& work = network_.operations()[i];
-    const bool isIts = std::find(ranks.begin(), ranks.end(), numberOf(work)) != ranks.end();
-    (isIts ? own[work.rank] : others).push_back(work.launch);
+    if (!(ofMessages ? isSent(i) : isLaunchedJob(i))) continue;
+    const std::uint32_t rank = launchedBy(i);
+    const bool isIts =
+        std::find(ranks.begin(), ranks.end(), graph_.ranks()[rank].number) != ranks.end();
+    (isIts ? own[rank] : others).push_back(network_.operations()[i].launch);
   }
   std::map<std::uint32_t, double> later;
   for (auto& [rank, launches] : own) {
@@ -393,7 +425,8 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   for (const int rank : changes.usualLaunches) {
     requireRank(rank, "--usual-launch " + std::to_string(rank));
   }
-  const std::map<std::uint32_t, double> later = laterThanOthers(changes.usualLaunches);
+  const std::map<std::uint32_t, double> later = laterThanOthers(changes.usualLaunches, false);
+  const std::map<std::uint32_t, double> sentLater = laterThanOthers(changes.usualLaunches, true);
   std::vector<double> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
@@ -402,9 +435,13 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
     const bool isLeftOut = (isLaunch || pauses) && hasLaunch(i);
     launches.push_back(isLeftOut ? 0 : work.launch);
-    if (const auto found = later.find(work.rank); found != later.end() && isLaunchedJob(i)) {
+    const auto takeFrom = [&](const std::map<std::uint32_t, double>& times) {
+      const auto found = times.find(launchedBy(i));
+      if (found == times.end()) return;
       launches.back() = std::max(0.0, std::round(launches.back() - found->second));
-    }
+    };
+    if (!later.empty() && isLaunchedJob(i)) takeFrom(later);
+    if (!sentLater.empty() && isSent(i)) takeFrom(sentLater);
   }
   if (!changes.usualLaunches.empty()) {
     for (const Opening& opening : openings(changes.usualLaunches)) {
@@ -440,6 +477,13 @@ std::vector<double> RunAgain::durationsOf(const RunChanges& changes) const {
   for (const IdealSet& set : changes.ideals) makeIdeal(set, durations);
   for (const RunChanges::Optimizer& each : changes.optimizers) scaleOptimizers(each, durations);
   if (!changes.withoutPauses.empty()) leaveOutPauses(changes.withoutPauses, durations);
+  if (changes.contended) {
+    const auto& [jobs, factor] = *changes.contended;
+    for (Index i = 0; i < durations.size(); ++i) {
+      const bool isIts = std::ranges::binary_search(jobs, network_.operations()[i].id);
+      if (isIts) durations[i] = std::round(durations[i] * factor);
+    }
+  }
   if (!changes.evenStages.empty()) evenOut(changes.evenStages, durations);
   if (changes.isSteady) makeSteady(durations);
   if (changes.balancesStages) balance(durations);
@@ -693,27 +737,71 @@ void RunAgain::balance(std::vector<double>& durations) const {
   }
 }
 
+namespace {
+
+/// Durations that vary by chance, and what they are without it.
+struct Varying {
+  double time = 0;
+  double squares = 0;
+  double count = 0;
+  double steady = 0;
+
+  double mean() const { return time / count; }
+  /// Of the mean, as a square; 0 for one duration.
+  double error() const {
+    return count > 1 ? std::max(0.0, squares / count - mean() * mean()) / (count - 1) : 0;
+  }
+};
+
+/// Means of few durations differ by chance: each comes as much closer to the mean of all as the
+/// part of their variance that this explains (the positive-part estimator of James and Stein).
+void makeSteady(const std::vector<Varying*>& alike) {
+  Varying all;
+  double errors = 0;
+  for (const Varying* const each : alike) {
+    all.time += each->time;
+    all.count += each->count;
+    errors += each->error();
+  }
+  const auto count = static_cast<double>(alike.size());
+  double variance = 0;
+  for (const Varying* const each : alike) {
+    variance +=
+        (each->mean() - all.mean()) * (each->mean() - all.mean()) / std::max(1.0, count - 1);
+  }
+  const double own = variance > 0 ? std::max(0.0, 1 - errors / count / variance) : 1;
+  for (Varying* const each : alike) {
+    each->steady = std::round(all.mean() + own * (each->mean() - all.mean()));
+  }
+}
+
+}  // namespace
+
 void RunAgain::makeSteady(std::vector<double>& durations) const {
-  // Of jobs the rank, stage, kind and part, of messages both ranks.
-  using Alike = std::tuple<int, int, JobKind, std::int16_t>;
-  std::map<Alike, Sum> sums;
-  std::vector<Sum*> sumOf(network_.wholeCount(), nullptr);
+  // Of jobs the kind, part, rank and stage, of messages both ranks.
+  using Alike = std::tuple<JobKind, std::int16_t, int, int>;
+  std::map<Alike, Varying> sums;
+  std::vector<Varying*> sumOf(network_.wholeCount(), nullptr);
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
     if (work_.isCollective(work.id) || !counted_.contains(work_.event(work.id).step)) continue;
     if (isMessage(work)) {
       const auto [from, to] = ranksOf(work);
-      sumOf[i] = &sums[{from, to, JobKind::kSendForward, kNotGiven}];
+      sumOf[i] = &sums[{JobKind::kSendForward, kNotGiven, from, to}];
     } else if (isCompute(kindOf(work))) {
-      sumOf[i] = &sums[{numberOf(work), stageOf(work), kindOf(work), work_.event(work.id).part}];
+      sumOf[i] = &sums[{kindOf(work), work_.event(work.id).part, numberOf(work), stageOf(work)}];
     } else {
       continue;
     }
     sumOf[i]->time += durations[i];
+    sumOf[i]->squares += durations[i] * durations[i];
     ++sumOf[i]->count;
   }
+  std::map<std::pair<JobKind, std::int16_t>, std::vector<Varying*>> alike;
+  for (auto& [key, sum] : sums) alike[{std::get<0>(key), std::get<1>(key)}].push_back(&sum);
+  for (const auto& [kind, list] : alike) pipetrace::makeSteady(list);
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (sumOf[i] != nullptr) durations[i] = std::round(sumOf[i]->mean());
+    if (sumOf[i] != nullptr) durations[i] = sumOf[i]->steady;
   }
 }
 

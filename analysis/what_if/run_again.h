@@ -48,10 +48,17 @@ class RunAgain {
   bool hasLaunch(RunNetwork::Index index) const;
   /// Whether it is a job of which that is so.
   bool isLaunchedJob(RunNetwork::Index index) const;
-  /// The numbers of ranks whose jobs begin far later after their inputs than those of others:
-  /// their median is more than kFarLater times the median of all ranks. At most half of the ranks,
-  /// ascending.
-  std::vector<int> lateRanks() const;
+  /// Whether it is a message that was posted last by its sender, and waited for nothing but the job
+  /// that made its data: what lies between is its launch.
+  bool isSent(RunNetwork::Index index) const;
+  struct LateRanks {
+    std::vector<int> ranks;  ///< their numbers, ascending; at most half of all
+    bool sendLate = false;   ///< some send their messages late
+  };
+  /// The ranks whose jobs begin far later after their inputs than those of others: their median is
+  /// more than kFarLater times the median of all ranks. Or their messages are sent that much later
+  /// than others' are, and than jobs begin.
+  LateRanks lateRanks() const;
   /// The numbers of ranks that begin the steps of their pipelines later than other pipelines begin
   /// theirs, by more than kLateOpening of a step in the mean of the steps that count. Ascending.
   std::vector<int> lateOpenings() const;
@@ -86,7 +93,10 @@ class RunAgain {
   RunNetwork::Index lastInputOf(RunNetwork::Index index) const;
   void requireRank(int rank, const std::string& option) const;
   std::vector<double> launchesOf(const RunChanges& changes) const;
-  std::map<std::uint32_t, double> laterThanOthers(const std::vector<int>& ranks) const;
+  std::uint32_t launchedBy(RunNetwork::Index index) const;
+  std::vector<double> medianLaunches(bool ofMessages) const;
+  std::map<std::uint32_t, double> laterThanOthers(const std::vector<int>& ranks,
+                                                  bool ofMessages) const;
   struct Opening {
     std::int32_t step = 0;
     int rank = 0;                               ///< its number

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,13 @@ struct RunChanges {
   /// Gathers of weights inside jobs run beside the compute before them, scatters beside that after
   /// them, in their step and on their rank (FSDP with prefetching). What is longer than that stays.
   bool hidesWeights = false;
+  /// What these jobs compute themselves takes `factor` times as long, as without the collectives
+  /// that run beside them.
+  struct Contended {
+    std::vector<JobGraph::Id> jobs;  ///< ascending
+    double factor = 1;
+  };
+  std::optional<Contended> contended;
   std::vector<Link> links;
   /// Each stage takes the mean of all stages for each kind of compute job: the work is kept. The
   /// jobs of a stage keep their differences from each other.
@@ -74,14 +82,15 @@ struct RunChanges {
   /// Everything begins when its last input is there. Pauses between steps stay. So does the time
   /// between ranks whose messages are not logged.
   bool leavesOutLaunches = false;
-  /// The numbers of ranks whose jobs begin as long after their last inputs as those of all other
-  /// ranks, in the median. What they vary by stays. One that opens the steps of its pipeline begins
-  /// them no later after the step before than other pipelines do, as where it loads data that
-  /// nothing records.
+  /// The numbers of ranks whose jobs begin, and whose messages are sent, as long after their last
+  /// inputs as those of all other ranks, in the median. What they vary by stays. One that opens the
+  /// steps of its pipeline begins them no later after the step before than other pipelines do, as
+  /// where it loads data that nothing records.
   std::vector<int> usualLaunches;
 
   /// Each compute job takes the mean of its rank, stage and kind over the steps that count, and
-  /// each message that of its sender and receiver: nothing varies by chance. After evenStages and
+  /// each message that of its sender and receiver: nothing varies by chance. So far as these means
+  /// differ no more than by chance, all of a kind take the same. After evenStages and
   /// withoutPauses, which are no chance.
   bool isSteady = false;
 
@@ -89,7 +98,7 @@ struct RunChanges {
     return scales.empty() && links.empty() && !balancesStages && ideals.empty() &&
            evenStages.empty() && withoutPauses.empty() && !leavesOutLaunches &&
            usualLaunches.empty() && groups.empty() && evenGroups.empty() && !hidesWeights &&
-           optimizers.empty() && !isSteady;
+           !contended && optimizers.empty() && !isSteady;
   }
 };
 

@@ -212,7 +212,7 @@ def draw_run(source, seed, kinds, format_name, least=2):
         "clocks": clocks,
         "loaders": list(range(replicas)) if loads else [],
         "load_ns": round(forward * source.uniform(0.005, 0.03)) if loads else 0,
-        "pauses_inside": cpu,
+        "one_thread": cpu,
         "records_loading": format_name
         not in ("nsight", "megatron", "torch_gpu_bare", "torch_cpu_bare"),
         "records_checkpoints": format_name == "job_log" and source.random() < 0.5,
@@ -347,25 +347,34 @@ def alike(case, fault):
     """Other answers that nobody can tell from this one by what the format holds. Fixed before any
     tool ran.
 
-    - A rank that is alone at its stages is as slow as they are; also "rank r" and "stages of rank
-      r". With replicas, a slow stage is all of its ranks.
+    - A rank that is alone at its stages, or the only one there whose file is not missing, is as
+      slow as they are; also "rank r" and "stages of rank r". With replicas, a slow stage is all of
+      its ranks.
     - Loading, or saving, that nothing records is a late start, or a pause between steps.
     - A pause inside a job is a job that takes long now and then.
     - Where sends do not say when they were posted, a late one is a slow message.
+    - Where one thread does all, the job behind a late send begins as late.
     """
     kind, answers = fault["kind"], []
     position_stages = lambda rank: list(
         range(rank // case["replicas"], case["positions"] * case["chunks"], case["positions"])
     )
-    if kind == "slow_rank" and case["replicas"] == 1 and fault["steps"] is None:
-        answers.append({"kind": "slow_stage", "stages": position_stages(fault["ranks"][0])})
-    if kind == "slow_stage" and case["replicas"] == 1 and case["chunks"] == 1:
-        answers.append({"kind": "slow_rank", "ranks": fault["ranks"]})
+    seen = set(range(case["positions"] * case["replicas"])) - set(case["left_out"])
+    if kind == "slow_rank" and fault["steps"] is None:
+        stages = position_stages(fault["ranks"][0])
+        if seen & set(ranks_of_stage(case, stages[0])) == set(fault["ranks"]):
+            answers.append({"kind": "slow_stage", "stages": stages})
+    if kind == "slow_stage" and case["chunks"] == 1:
+        those = seen & set(fault["ranks"])
+        if len(those) == 1:
+            answers.append({"kind": "slow_rank", "ranks": sorted(those)})
     if kind == "data_stall" and not case["records_loading"]:
         answers.append({"kind": "late_starts", "ranks": fault["ranks"]})
         answers.append({"kind": "checkpoint_pauses", "ranks": fault["ranks"]})
     if kind == "checkpoint_pauses" and not case["records_checkpoints"]:
         answers.append({"kind": "data_stall", "ranks": fault["ranks"]})
+    if kind == "late_sends" and case["one_thread"]:
+        answers.append({"kind": "late_starts", "ranks": fault["ranks"]})
     if kind == "late_message":
         answers.append({"kind": "slow_link", "link": fault["link"], "steps": fault["steps"]})
     if kind in OF_PLANS:

@@ -19,11 +19,13 @@ KINDS = (
     "slow_group",
     "data_stall",
     "exposed_gathers",
+    "contention",
 )
 NAMES = {"uneven_experts": "experts", "data_stall": "slow_loader"}  # there, of the yardstick's kinds
 
 
-# Of as many runs one has gathers that hold up jobs. The others have what hybrid_runs.py draws.
+# Of as many runs one has gathers that hold up jobs, and one contention. The others have what
+# hybrid_runs.py draws.
 ONE_IN = 8
 
 
@@ -31,8 +33,8 @@ def make(seed, folder, kind=None):
     """Writes the run of the first drawing that is small enough; gives what is true of it. `kind`
     takes the place of the fault that would be drawn."""
     source = random.Random("hybrid %d" % seed)
-    if not kind and source.randrange(ONE_IN) == 0:
-        kind = "exposed_gathers"
+    if not kind:
+        kind = {0: "exposed_gathers", 1: "contention"}.get(source.randrange(ONE_IN))
     fault = ["--fault", NAMES.get(kind, kind)] if kind else []
     for drawn in range(seed, seed + 1_000_000_000, 1_000_003):
         command = [sys.executable, SCRIPT, "--seed", str(drawn), "--random", *fault]
@@ -87,8 +89,8 @@ def truth_of(seed, truth):
         faults.append(planted("uneven_experts", "repaired"))
     if kind == "slow_group":
         faults.append(planted("slow_group", "repaired", ranks=fault["group_ranks"]))
-    if kind == "exposed_gathers":
-        faults.append(planted("exposed_gathers", "repaired"))
+    if kind in ("exposed_gathers", "contention"):
+        faults.append(planted(kind, "repaired"))
     if kind == "slow_loader":
         faults.append(planted("data_stall", "repaired", ranks=[fault["rank"]]))
     without = round(truth.get("mean_repaired_step_ns") or step)

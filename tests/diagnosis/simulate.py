@@ -10,6 +10,8 @@ Rules, all in whole nanoseconds:
   that job (`posting` is ahead) or, by a host that runs no further ahead than its device, when it
   begins (at begin). Or it is posted when that job has ended (late). The message moves when both are posted and the one before on its link, in the same
   direction, has ended. It takes `message_ns`, varied by `message_jitter` (log-normal).
+- With `one_thread`, as on CPUs, a rank that sends late does nothing else meanwhile, and pauses lie
+  inside jobs.
 - With `lines`, all messages of a rank run one after the other, in the order in which PyTorch posts
   them (plans.order_of_messages); receives are posted at the begin of the step.
 - Behind the last backward or weight half of a stage its replicas sum gradients: that begins on a
@@ -273,7 +275,7 @@ class Simulation:
                 share = gaps.uniform(0.5, 1.5)
                 wait = times["late"] + round(gap * (share if self.has_jitter else 1))
                 pause = times["pauses"].get((step, place), 0)
-                if pause and case["pauses_inside"]:
+                if pause and case["one_thread"]:
                     length += pause
                 else:
                     wait += pause
@@ -298,6 +300,8 @@ class Simulation:
                         if fault["message"] == [step, give[0], give[1], micro_batch]:
                             message.sent += fault["delay_ns"]
                     message.size_ns = round(moves)
+                    if case["one_thread"] and times["sends"]:
+                        device = message.sent
                     self._posted(key, message)
                 if last_of.get(stage) == place and self.replicas > 1:
                     complete.append((stage, end))
@@ -404,7 +408,7 @@ def plain_case(schedule, positions, micro_batches, chunks=1, lengths=(1.0, 2.0, 
         "clocks": [0] * positions,
         "loaders": [],
         "load_ns": 0,
-        "pauses_inside": False,
+        "one_thread": False,
         "faults": [],
     } | more
 

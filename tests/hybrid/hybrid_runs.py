@@ -14,6 +14,8 @@ order of the schedule. A job is a chain: each of its kernels and collectives sta
 before has ended. It starts when its message has come. A collective of a chain starts on a rank
 when the rank comes to it, and ends a fixed time after its last member came. With --fsdp-overlap,
 the all-gather for the next job starts during a job, and reduce-scatters run beside the next jobs.
+With --grad-overlap, a stage's last backward starts a part of the sum of gradients after each
+layer. With --contention, kernels compute more slowly while collectives run in the background.
 Steps do not overlap.
 
 Rings (--cp-comm ring, ring_overlap). Without one, a CP group of N ranks gathers before each layer.
@@ -73,7 +75,7 @@ import tempfile
 
 SCHEDULES = ("1F1B", "GPipe", "Interleaved1F1B", "ZBH1")
 DRAWN_FAULTS = ("none", "slow_rank", "slow_stage", "both", "experts", "slow_group", "slow_loader")
-FAULTS = (*DRAWN_FAULTS, "exposed_gathers")
+FAULTS = (*DRAWN_FAULTS, "exposed_gathers", "contention")
 GROUP_NAMES = {
     "megatron": {
         "pp": "PIPELINE_MODEL_PARALLEL_GROUP",
@@ -229,6 +231,12 @@ def add_options(parser):
         3.0,
         "how long the all-reduce of gradients moves at the end of the step, without FSDP",
     )
+    option(
+        comm,
+        "--grad-overlap",
+        False,
+        "a part of it after each layer of a stage's last backward, in the background",
+    )
     option(comm, "--optimizer-ms", 2.0, "the optimizer")
     option(comm, "--message-ms", 0.2, "a message between stages")
     option(comm, "--step-gap-ms", 5.0, "from the end of a step to the start of the next")
@@ -266,6 +274,14 @@ def add_options(parser):
         "--exposed-gathers",
         False,
         "that --fsdp is without --fsdp-overlap is the fault: the repaired run has it",
+    )
+
+    option(
+        fault,
+        "--contention",
+        None,
+        "kernels take this many times as long while collectives run in the background",
+        kind=float,
     )
 
     files = parser.add_argument_group("how it is written")
@@ -325,6 +341,8 @@ def fault_of(options):
         return "slow_group"
     if options.exposed_gathers:
         return "exposed_gathers"
+    if options.contention is not None:
+        return "contention"
     return "slow_loader" if options.slow_loader is not None else "none"
 
 
@@ -357,6 +375,7 @@ def problem_of(options):
         options.slow_group is not None,
         options.slow_loader is not None,
         options.exposed_gathers,
+        options.contention is not None,
     ]
     if sum(faults) > 1:
         return "a run has one fault, or a slow rank and a slow stage"
@@ -385,6 +404,10 @@ def problem_of(options):
         return "--exposed-gathers needs --fsdp without --fsdp-overlap"
     if options.fsdp and options.dp * options.cp < 2:
         return "--fsdp needs --dp or --cp of 2 and more"
+    if options.grad_overlap and (options.fsdp or options.dp * options.cp < 2):
+        return "--grad-overlap needs --dp or --cp of 2 and more, without --fsdp"
+    if options.contention is not None and not (options.grad_overlap or options.fsdp_overlap):
+        return "--contention needs --grad-overlap or --fsdp-overlap"
     if options.cp_comm != "gather" and options.cp < 2:
         return "--cp-comm %s needs a --cp of 2 and more" % options.cp_comm
     if options.experts != "none" and (options.tp if options.experts == "tp" else options.dp) < 2:
@@ -545,6 +568,7 @@ class Work:
         fsdp_ns = ns(options.fsdp_ms)
         program, tags, gathered = [], 0, None
         scatters = []
+        last_of = {job[1]: index for index, job in enumerate(jobs) if job[0] in "BW"}
         for index, job in enumerate(jobs):
             letter = job[0]
             program.append((JOB,) + job)
@@ -560,6 +584,9 @@ class Work:
                 gathered = tags
                 second = 2 if chain[0][0] == START else 1
                 chain.insert(second, (START, "dp", "all_gather", fsdp_ns, tags))
+            if options.grad_overlap and last_of[job[1]] == index:
+                chain = self.with_sums(chain, tags)
+                tags += options.layers
             program += chain
             if options.fsdp and letter in "BW":
                 if options.fsdp_overlap:
@@ -570,7 +597,9 @@ class Work:
                     program.append((MEET, "dp", "reduce_scatter", fsdp_ns))
             program.append((END,))
         program += [(AWAIT, "dp", tag) for tag in scatters[-1:]]
-        if not options.fsdp and replicas > 1:
+        if options.grad_overlap:
+            program += [(AWAIT, "dp", tag + 1) for tag in range(tags)]
+        elif not options.fsdp and replicas > 1:
             program.append((MEET, "dp", "grad_sync", ns(options.grad_ms)))
         program.append((OPTIMIZER, ns(options.optimizer_ms)))
         return program
@@ -671,6 +700,17 @@ class Work:
                 ]
                 chain.append((COMPUTE, *pieces, name))
         return chain
+
+    def with_sums(self, chain, tag):
+        """A part of the sum of gradients starts behind the last kernel of each layer."""
+        kernels = [index for index, operation in enumerate(chain) if operation[0] == COMPUTE]
+        layers = self.options.layers
+        length = ns(self.options.grad_ms / layers)
+        result = list(chain)
+        for layer in range(layers, 0, -1):
+            place = kernels[len(kernels) * layer // layers - 1] + 1
+            result.insert(place, (START, "dp", "grad_sync", length, tag + layer))
+        return result
 
     def exchange(self, kind):
         options = self.options
@@ -936,6 +976,25 @@ class Step:
             factor *= self.options.slow_stage_factor
         return factor
 
+    def beside_background(self, rank, now, work):
+        """How long a kernel takes that starts now: more slowly beside collectives, which come one
+        after the other."""
+        factor, time, left = self.options.contention, now, work
+        for meeting in self.ranks[rank].background:
+            begin, end = meeting.arrived[rank], meeting.ends[rank]
+            if end <= time:
+                continue
+            alone = max(0, begin - time)
+            if left <= alone:
+                break
+            left -= alone
+            time += alone
+            if left * factor <= end - time:
+                return round(time + left * factor) - now
+            left -= (end - time) / factor
+            time = end
+        return round(time + left) - now
+
     def run(self, rank):
         """Goes through a rank's program. Stops where it has to wait for something not known yet."""
         layout, times = self.layout, self.ranks[rank]
@@ -951,6 +1010,12 @@ class Step:
                 length = operation[2] if self.even else operation[1]
                 if factor != 1:
                     length = round(length * factor)
+                if "contention" in self.faults:
+                    for meeting in times.background:
+                        while rank not in meeting.ends:
+                            meeting.waiting.append(rank)
+                            yield
+                    length = self.beside_background(rank, now, length)
                 if job.begin is None:
                     job.begin = now
                 job.own += length
@@ -1898,6 +1963,7 @@ class Reread:
         with open(os.path.join(folder, "truth.json"), encoding="utf-8") as file:
             self.truth = json.load(file)
         self.overlap = self.truth["options"]["fsdp_overlap"]
+        self.sums_overlap = self.truth["options"]["grad_overlap"]
         clocks = {rank: host["clock_ns"] for host in self.truth["hosts"] for rank in host["ranks"]}
         self.ranks = []
         self.arrivals = collections.defaultdict(list)  # (group, number in the group) -> starts
@@ -1999,6 +2065,8 @@ class Reread:
                     if "DATA" in group[0] or "dp" in group[0]:
                         first = (group, step) not in chained and not chained.add((group, step))
                         kind = "chain" if first else "background"
+                if self.sums_overlap and ("DATA" in group[0] or "dp" in group[0]):
+                    kind = "background"
             result[step].append((start, end, job, kind, meetings))
         return result
 
@@ -2245,7 +2313,8 @@ def draw_fault(options, source, fault):
     world, inner = world_size(options), options.tp * options.cp * options.dp
     for name in ("slow_rank", "slow_stage", "uneven_experts", "slow_group", "slow_loader"):
         setattr(options, name, None)
-    options.slow_both_chunks = options.exposed_gathers = False
+    options.slow_both_chunks = options.exposed_gathers = options.grad_overlap = False
+    options.contention = None
     if fault in ("slow_rank", "both"):
         options.slow_rank = source.randrange(world)
         options.slow_rank_factor = round(source.uniform(1.05, 1.6), 3)
@@ -2277,6 +2346,13 @@ def draw_fault(options, source, fault):
         options.slow_group_factor = round(source.uniform(2, 6), 2)
     if fault == "exposed_gathers":
         options.fsdp, options.fsdp_overlap, options.exposed_gathers = True, False, True
+    if fault == "contention":  # seen beside backwards without a sum of gradients
+        options.fsdp, options.fsdp_overlap, options.grad_overlap = False, False, True
+        options.layers, options.steps = max(3, options.layers), 5
+        halves = 1 if options.schedule == "ZBH1" else 2
+        whole = halves * options.layers * options.layer_ms
+        options.grad_ms = round(whole * source.uniform(0.7, 1.2), 3)
+        options.contention = round(source.uniform(1.1, 1.5), 3)
     if fault == "slow_loader":
         options.slow_loader = source.randrange(inner)  # the first stage reads data
         job = options.layers * chunks_of(options.schedule) * options.layer_ms * 3

@@ -102,19 +102,27 @@ Nanoseconds BindingPaths::longerThanUsual(Id id) const {
   return std::max<Nanoseconds>(0, node.end - node.begin - usual->second);
 }
 
-/// By how much an optimizer is longer than is usual in its pipeline, as far as the step after it
-/// had begun there.
-Nanoseconds BindingPaths::optimizerExcess(Id id) const {
+/// By how much an optimizer is longer than is usual in its pipeline, and how long the sum of
+/// gradients before it moves, as far as the step after it had begun there.
+Nanoseconds BindingPaths::updateExcess(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   const JobGraph::Rank& rank = graph_.ranks()[node.rank];
+  if (node.kind != JobKind::kOptimizer) return 0;
   const Nanoseconds longer = longerThanUsual(id);
-  if (longer == 0) return 0;
+  if (longer == 0 && node.collective == JobGraph::kNone) return 0;
   Id next = id + 1;
   while (next < rank.end && !isCompute(graph_.node(next).kind)) ++next;
   if (next >= rank.end) return 0;
   const auto begin = begins_.find({rank.replica, graph_.node(next).step});
-  if (begin == begins_.end()) return 0;
-  return std::min(longer, node.end - begin->second);
+  if (begin == begins_.end() || node.end <= begin->second) return 0;
+  Nanoseconds excess = std::min(longer, node.end - begin->second);
+  if (node.collective != JobGraph::kNone) {
+    const JobGraph::Node& sum = graph_.node(node.collective);
+    const Nanoseconds moves = sum.end - std::max(sum.begin, begin->second);
+    // Nobody knows when a member without a log began.
+    excess += sum.lacksInput ? 0 : std::max<Nanoseconds>(0, moves);
+  }
+  return excess;
 }
 
 /// Null: its pipeline is not asynchronous.
@@ -165,7 +173,11 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     const LeastUpdate* const least = leastUpdateOf(node);
     link.workCause = BubbleClass::kSync;
     if (least == nullptr) {
-      link.work = std::max<Nanoseconds>(0, optimizerExcess(id));
+      const bool isBehindUpdate = node.kind == JobKind::kLr &&
+                                  id > graph_.ranks()[node.rank].first &&
+                                  graph_.node(id - 1).kind == JobKind::kOptimizer;
+      if (isBehindUpdate) link.before = id - 1;
+      link.work = updateExcess(id);
       return link;
     }
     link.work = length - (node.kind == JobKind::kOptimizer ? least->optimizer : 0);

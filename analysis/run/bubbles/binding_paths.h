@@ -61,7 +61,8 @@ struct Collected {
 /// asynchronous pipelines: they lie between the jobs that a pipeline never stops to run. There an
 /// update, or a collective of one, costs what it takes beyond that of the rank where it is
 /// shortest: all ranks have that much anyway. Elsewhere an optimizer costs what it takes beyond the
-/// median of its pipeline's ranks, as far as that lies in the step after it. A job that waited
+/// median of its pipeline's ranks, and what the sum of gradients before it moves, as far as that
+/// lies in the step after it. A job that waited
 /// inside for other ranks has the share of all that its chain (InsideJobs) leads through, and
 /// waited for what the job waited for that the chain enters. Several threads may use it, but for
 /// letGo() and letAllGo().
@@ -155,7 +156,7 @@ class BindingPaths {
 
   LeastUpdate leastUpdateOf(int replica) const;
   std::map<int, Nanoseconds> usualOptimizers() const;
-  Nanoseconds optimizerExcess(Id id) const;
+  Nanoseconds updateExcess(Id id) const;
   const LeastUpdate* leastUpdateOf(const JobGraph::Node& node) const;
   bool isEarlier(Id a, Id b) const;
   Id inputOf(Id node, int i) const;

@@ -333,6 +333,15 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     return std::array{operations_[work].rank,
                       maker == RunWork::kNone ? operations_[work].rank : graph.node(maker).rank};
   };
+  // Those at which a message may have waited to be posted: it begins with the later of its ends.
+  const auto latePostersOf = [&](Index message) {
+    std::array<std::uint32_t, 2> ranks = ranksOf(message);
+    const JobGraph::Message& ends = graph.message(operations_[message].id);
+    if (ends.send == nullptr || ends.receive == nullptr) return ranks;
+    if (ends.send->begin > ends.receive->begin) ranks[0] = ranks[1];
+    if (ends.receive->begin > ends.send->begin) ranks[1] = ranks[0];
+    return ranks;
+  };
   using Ended = std::vector<std::pair<Nanoseconds, Index>>;
   std::vector<Ended> jobs(runWork.rankCount());
   std::vector<Ended> messages(runWork.rankCount());
@@ -359,7 +368,7 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     if (!isMessage(i) && !runWork.isNumbered()) continue;
     if (isMessage(i) && areInLine && graph.isOnLine(id)) continue;
     std::pair<Nanoseconds, Index> found{kNsMin, kNone};
-    for (const std::uint32_t rank : ranksOf(i)) {
+    for (const std::uint32_t rank : isMessage(i) ? latePostersOf(i) : ranksOf(i)) {
       found = std::max(found, latest(isMessage(i) ? jobs[rank] : messages[rank], begin));
     }
     if (found.first > ready && found.second != i) network_.waitToo(i, {lastOf(found.second)});

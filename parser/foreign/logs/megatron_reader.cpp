@@ -298,8 +298,11 @@ class RankAligner {
 
   /// What the last rank of a pipeline waits for looks like its own doing if others came after it.
   void warnOfLaterRanks() {
-    const std::optional<int> world = timeline_.ranks.at(*ranks_.rbegin()).worldSize;
-    if (!world || std::ssize(ranks_) >= *world) return;
+    const RankInfo& last = timeline_.ranks.at(*ranks_.rbegin());
+    if (!last.worldSize || std::ssize(ranks_) >= *last.worldSize) return;
+    const int positions = *last.numStages / last.numChunks.value_or(1);
+    const bool isAtTheEnd = *ranks_.rbegin() >= *last.worldSize - *last.worldSize / positions;
+    if (!isAtTheEnd) return;  // it is known that others came after it
     diagnostics_.add({.message = "files of ranks are missing, and those that are there do not say "
                                  "how many there were: if ranks came after rank " +
                                  std::to_string(*ranks_.rbegin()) +

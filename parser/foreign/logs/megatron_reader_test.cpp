@@ -204,5 +204,79 @@ TEST(MegatronReaderTest, FileWhoseNameContradictsItsJobsIsReported) {
               ElementsAre(HasSubstr("pipeline-1-tensor-0.json:4: warning: a job has another")));
 }
 
+/// Iterations of a rank at this position: jobs like "F0", "B0", one after the other, of 10 and 20
+/// us each. What waits begins at the time that follows it: "B0@70".
+std::string jobsAt(int position, const std::vector<std::string>& jobs, int chunks = 1) {
+  std::string text = R"([{"name":"iteration","ph":"B","pad_before":5})";
+  int time = 0;
+  for (const std::string& job : jobs) {
+    const std::size_t at = job.find('@');
+    const bool isForward = job.front() == 'F';
+    const int number = std::stoi(job.substr(1, at));
+    if (at != std::string::npos) time = std::stoi(job.substr(at + 1));
+    const std::string name = isForward ? "forward" : "backward";
+    text += ",\n{\"name\":\"" + name + "\",\"ph\":\"B\",\"rel_ts\":" + std::to_string(time * 1000) +
+            "}";
+    time += isForward ? 10 : 20;
+    const int chunk = isForward ? number % chunks : chunks - 1 - number % chunks;
+    text += ",\n{\"microbatch\":" + std::to_string(number / chunks) +
+            ",\"model_chunk\":" + std::to_string(chunk) +
+            ",\"pp_rank\":" + std::to_string(position) + ",\"name\":\"" + name +
+            "\",\"ph\":\"E\",\"rel_ts\":" + std::to_string(time * 1000) + "}";
+  }
+  return text + R"(,
+{"name":"iteration","ph":"E","rel_ts":900000,"duration_wall":900000}])";
+}
+
+/// The stages that there are by files of these positions.
+std::optional<int> stagesBy(const std::map<int, std::string>& files) {
+  Timeline timeline;
+  Diagnostics diagnostics;
+  for (const auto& [position, text] : files) {
+    ByteSource source("benchmark-data-0-pipeline-" + std::to_string(position) + "-tensor-0.json",
+                      text);
+    MegatronReader().read(source, {.nameRank = position}, timeline, diagnostics);
+  }
+  lineUpMegatronRanks(timeline, diagnostics);
+  return timeline.ranks.begin()->second.numStages;
+}
+
+// 1F1B: position 2 of 4 runs two forwards, and its first backward waits for a forward and a
+// backward of position 3.
+TEST(MegatronReaderTest, ForwardsBeforeTheFirstBackwardSayHowManyRanksCameLater) {
+  EXPECT_EQ(stagesBy({{2, jobsAt(2, {"F0", "F1", "B0@40", "F2", "B1@70", "F3", "B2", "B3"})}}), 4);
+  EXPECT_EQ(stagesBy({{1, jobsAt(1, {"F0", "F1", "F2", "B0@70", "F3", "B1", "B2", "B3"})},
+                      {2, jobsAt(2, {"F0", "F1", "B0@50", "F2", "B1", "F3", "B2", "B3"})}}),
+            4);
+  EXPECT_EQ(stagesBy({{2, jobsAt(2, {"F0", "B0", "F1", "B1", "F2", "B2", "F3", "B3"})}}), 3)
+      << "it waits for nobody";
+  EXPECT_EQ(stagesBy({{2, jobsAt(2, {"F0", "F1", "B0", "F2", "B1", "F3", "B2", "B3"})}}), 3)
+      << "one more forward than 1F1B, and nobody is waited for";
+}
+
+// Eager 1F1B has two forwards fewer at each position.
+TEST(MegatronReaderTest, ForwardsThatBecomeTwoFewerARankSayWhichOneIsLast) {
+  EXPECT_EQ(stagesBy({{1, jobsAt(1, {"F0", "F1", "F2", "F3", "F4", "B0@80", "F5", "B1"})},
+                      {2, jobsAt(2, {"F0", "F1", "F2", "B0@40", "F3", "B1", "F4", "B2"})}}),
+            4);
+}
+
+// Interleaved 1F1B, two chunks: position 1 of 3 runs 3 * 3 - 2 - 1 = 6 forwards.
+TEST(MegatronReaderTest, ForwardsOfChunksSayHowManyRanksCameLater) {
+  EXPECT_EQ(
+      stagesBy({{1, jobsAt(1, {"F0", "F1", "F2", "F3", "F4", "F5", "B0@80", "F6", "B1"}, 2)}}),
+      2 * 3);
+}
+
+// All forwards first: each later rank holds the first backward up by a forward and a backward. So
+// may other things, but files of ranks are missing.
+TEST(MegatronReaderTest, ThatFilesAreMissingMakesAWaitForLaterRanksOneForTheirs) {
+  const std::vector<std::string> waits = {"F0", "F1", "F2", "B2@60", "B1", "B0"};
+  EXPECT_EQ(stagesBy({{1, jobsAt(1, waits)}}), 3);
+  EXPECT_EQ(stagesBy({{0, jobsAt(0, waits)}, {1, jobsAt(1, waits)}}), 2) << "no file is missing";
+  EXPECT_EQ(stagesBy({{1, jobsAt(1, {"F0", "F1", "F2", "B2@45", "B1", "B0"})}}), 2)
+      << "half a rank is none";
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -347,9 +347,9 @@ def changes_for(said):
         scales = ["stage=%d:%.6f" % (stage, 1 / factor) for stage in said["stages"]]
     elif kind == "slow_link" and factor and said["link"]:
         scales = ["link=%d-%d:%.6f" % (*said["link"], 1 / factor)]
-    elif kind == "late_starts":
+    elif kind in ("late_starts", "late_sends"):
         if not said["ranks"]:
-            return ["--no-launch"]
+            return ["--no-launch"] if kind == "late_starts" else []
         return [word for rank in said["ranks"] for word in ("--usual-launch", str(rank))]
     elif kind == "data_stall":
         scales = ["kind=data:0"]
