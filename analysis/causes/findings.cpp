@@ -242,26 +242,32 @@ bool isOfChance(const FindingInputs& run, const CulpritGroup& group) {
          run.stages.mayBeChance(group.stage);
 }
 
-/// One job among many is always the longest. It says something by itself if it is longer than usual
-/// by kOutlier standard deviations of its rank's jobs of that stage and kind, by their median
-/// deviation; of jobs in which ranks meet, if it takes half as long again as usual.
+/// One job among many is always the longest. It says something by itself if in one run of a hundred
+/// the longest of all its jobs is as long by chance: by the median deviation of the logarithms of
+/// its rank's jobs of that stage and kind. Of jobs in which ranks meet, if it takes half as long
+/// again as usual.
 bool isMuchLonger(const FindingInputs& run, Id job) {
-  constexpr double kOutlier = 4;
+  constexpr double kRuns = 100;
   constexpr double kSigma = 1.4826;  // over the median deviation
   const JobGraph& graph = run.of.graph();
   const Nanoseconds own = graph.ownTimeOf(job);
   const Nanoseconds usual = run.times.median(job);
   if (!graph.inside().empty()) return 2 * own >= 3 * usual;
+  if (own <= 0 || usual <= 0) return false;
+  const auto above = [](Nanoseconds length, Nanoseconds median) {
+    return std::log(static_cast<double>(length) / static_cast<double>(median));
+  };
   const JobGraph::Node& longest = graph.node(job);
   const JobGraph::Rank& rank = graph.ranks()[longest.rank];
-  std::vector<Nanoseconds> deviations;
+  std::vector<double> deviations;
   for (const JobGraph::Node& each : graph.nodes().subspan(rank.first, rank.end - rank.first)) {
     if (each.kind != longest.kind || each.stage != longest.stage) continue;
-    if (!run.counted.contains(each.step)) continue;
-    deviations.push_back(std::abs(each.end - each.begin - usual));
+    if (!run.counted.contains(each.step) || each.end <= each.begin) continue;
+    deviations.push_back(std::abs(above(each.end - each.begin, usual)));
   }
-  const auto sigma = kSigma * static_cast<double>(lowerMedianOf(deviations));
-  return static_cast<double>(own - usual) >= kOutlier * sigma;
+  // Of n numbers with a standard normal distribution the largest is seldom above sqrt(2 ln n).
+  const double sigmas = std::sqrt(2 * std::log(kRuns * static_cast<double>(graph.jobCount())));
+  return above(own, usual) >= sigmas * kSigma * lowerMedianOf(deviations);
 }
 
 /// `stepTime`: timeOfSteps().
@@ -1051,6 +1057,8 @@ class Findings {
     addPauses();
     // Where nobody is to blame it comes after those who are.
     const auto isOfNobody = [](const Finding& finding) {
+      const auto* const pauses = finding.factsOf<Pauses>();
+      if (pauses != nullptr && pauses->mayBeUpdates) return true;
       return finding.kind == FindingKind::kUnevenMoving ||
              finding.kind == FindingKind::kPeersVary || finding.isOfMany;
     };
@@ -1149,6 +1157,7 @@ class Findings {
       if (!pauses.isWanted()) {
         finding.time = pauses.cost;
         finding.shareOfSteps = ratio(finding.time, time);
+        pauses.mayBeUpdates = mayBeUpdates(pauses, ratio(ranksOf(steps), time));
         finding.isMinor = isMinor(pauses, ratio(ranksOf(steps), time));
         const int rank = pauses.areOthersWaiting ? pauses.rankOfNext : pauses.rank;
         if (rank >= 0) finding.ranks = {{rank, pauses.cost}};
@@ -1158,17 +1167,25 @@ class Findings {
     }
   }
 
-  /// `perTime`: one over the steps' wall time. Pipelines that do not pause wait for the one that
-  /// does where gradients are added up.
+  /// `perTime`: one over the time of a rank in all steps. Pipelines that do not pause wait for the
+  /// one that does where gradients are added up.
   bool isMinor(const Pauses& pauses, double perTime) const {
     const double share = static_cast<double>(pauses.time) * perTime;
     if (pauses.reason != Pauses::Reason::kUnknown || !isAfterMostSteps(run_, pauses)) {
       return share < kMinorShare;
     }
-    // One that comes after each step, for no known reason, may be all that a program needs. So it
-    // may be the optimizer, where none is recorded. What is beyond the shortest is neither.
-    const double beyond = static_cast<double>(pauses.time - pauses.count * pauses.least) * perTime;
-    return share < (hasOptimizers() ? 2 : 10) * kMinorShare && beyond < 2 * kMinorShare;
+    // One that comes after each step, for no known reason, may be all that a program needs.
+    return share < 2 * kMinorShare && beyondLeast(pauses, perTime) < 2 * kMinorShare;
+  }
+
+  static double beyondLeast(const Pauses& pauses, double perTime) {
+    return static_cast<double>(pauses.time - pauses.count * pauses.least) * perTime;
+  }
+
+  /// What is beyond the shortest is no update.
+  bool mayBeUpdates(const Pauses& pauses, double perTime) const {
+    return pauses.reason == Pauses::Reason::kUnknown && isAfterMostSteps(run_, pauses) &&
+           !hasOptimizers() && beyondLeast(pauses, perTime) < 2 * kMinorShare;
   }
 
   /// The finding about the loader that made its pipeline pause, for which others waited; null:

@@ -42,6 +42,9 @@ struct Pauses {
   /// Of a pause without a reason: since the first half of it all ranks but rankOfNext wait for
   /// messages, so it is that rank which does something else.
   bool areOthersWaiting = false;
+  /// No job of the run is an optimizer, and there is one after most steps: it may be what weights
+  /// are updated in. Found with the causes.
+  bool mayBeUpdates = false;
 
   /// Whether steps of another phase are the reason: the program means to pause.
   bool isWanted() const { return reason == Reason::kEvaluation || reason == Reason::kPrediction; }

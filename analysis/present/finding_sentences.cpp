@@ -542,6 +542,12 @@ std::string pausesText(const Finding& finding) {
       text += "; the others wait for messages by then, so it is rank " +
               std::to_string(facts.rankOfNext) + " that does something else";
     }
+    if (facts.mayBeUpdates) {
+      return text +
+             "; no optimizer is recorded, so it may be that, or data, a checkpoint or an "
+             "evaluation: pauses cost " +
+             costOfPauses(finding);
+    }
     return text + " (data, a checkpoint or an evaluation between steps): pauses cost " +
            costOfPauses(finding);
   }

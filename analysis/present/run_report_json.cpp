@@ -38,6 +38,7 @@ const char* reasonName(Pauses::Reason reason) {
 Json pauseJson(const Pauses& pauses) {
   Json object = {{"step", pauses.step},   {"begin_ns", pauses.begin}, {"end_ns", pauses.end},
                  {"count", pauses.count}, {"steps", pauses.steps},    {"time_ns", pauses.time}};
+  if (pauses.mayBeUpdates) object["may_be_updates"] = true;
   if (pauses.reason == Pauses::Reason::kUnknown) return object;
   object["reason"] = reasonName(pauses.reason);
   if (pauses.rank >= 0) object["rank"] = pauses.rank;

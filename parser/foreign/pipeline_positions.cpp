@@ -118,9 +118,14 @@ int laterPositions(const std::map<int, Position>& positions, int chunks) {
   // Other things may hold it up as well. That files are missing is known where others are.
   const bool lacksOthers = std::ssize(positions) <= last;
   if (!lacksOthers || !depths.empty() || shown.warmUp < shown.forwards) return 0;
-  const double held = passes(shown.sinceForwards);
-  const double later = std::round(held);
-  return std::abs(held - later) <= kMostOff * later ? static_cast<int>(later) : 0;
+  // Where all forwards come first the last one counts; with few micro-batches 1F1B looks like that.
+  for (const Nanoseconds since : {shown.sinceForwards, shown.sinceItsForward}) {
+    const double later = std::round(passes(since));
+    if (later > 0 && std::abs(passes(since) - later) <= kMostOff * later) {
+      return static_cast<int>(later);
+    }
+  }
+  return 0;
 }
 
 }  // namespace

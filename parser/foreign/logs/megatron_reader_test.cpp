@@ -276,6 +276,8 @@ TEST(MegatronReaderTest, ThatFilesAreMissingMakesAWaitForLaterRanksOneForTheirs)
   EXPECT_EQ(stagesBy({{0, jobsAt(0, waits)}, {1, jobsAt(1, waits)}}), 2) << "no file is missing";
   EXPECT_EQ(stagesBy({{1, jobsAt(1, {"F0", "F1", "F2", "B2@45", "B1", "B0"})}}), 2)
       << "half a rank is none";
+  EXPECT_EQ(stagesBy({{1, jobsAt(1, {"F0", "F1", "B0@40", "B1"})}}), 3)
+      << "1F1B of two micro-batches: a forward and a backward after its first forward";
 }
 
 }  // namespace

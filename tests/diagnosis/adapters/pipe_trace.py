@@ -164,6 +164,8 @@ def kind_of(finding, world):
         return "late_message" if len(where.get("steps", ())) == 1 else "late_sends"
     if kind == "slow_link":  # between a rank and itself: of collectives, as the sentence says
         return "slow_reduction" if is_of_collectives(where) else "slow_link"
+    if kind == "pauses" and evidence.get("pause", {}).get("may_be_updates"):
+        return "cannot_tell"
     if kind == "pauses":
         return PAUSES[evidence.get("pause", {}).get("reason")]
     return KINDS.get(kind, "other")
