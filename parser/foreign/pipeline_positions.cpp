@@ -16,6 +16,13 @@ Nanoseconds medianOf(std::vector<Nanoseconds> times) {
   return *middle;
 }
 
+/// The time between two others; 0 where that is negative, or too long to be added up.
+Nanoseconds between(Nanoseconds from, Nanoseconds to) {
+  Nanoseconds time = 0;
+  if (__builtin_sub_overflow(to, from, &time) || time < 0 || time > kNsMax / 4) return 0;
+  return time;
+}
+
 /// What the jobs of a position show, in the median of its ranks' steps.
 struct Position {
   int warmUp = 0;    ///< forwards before the first backward
@@ -36,7 +43,7 @@ std::optional<Position> positionOf(const std::vector<Event>& events) {
     const bool isForward = event.kind == JobKind::kForward;
     if (event.step == kNotGiven || (!isForward && event.kind != JobKind::kBackward)) continue;
     steps[event.step].push_back(&event);
-    (isForward ? forwards : backwards).push_back(event.duration());
+    (isForward ? forwards : backwards).push_back(between(event.begin, event.end));
   }
   if (forwards.empty() || backwards.empty()) return std::nullopt;
   std::map<int, int> warmUps;  // how often each is there
@@ -58,8 +65,8 @@ std::optional<Position> positionOf(const std::vector<Event>& events) {
         found.forwards, static_cast<int>(std::count_if(jobs.begin(), jobs.end(), [](const auto* j) {
           return j->kind == JobKind::kForward;
         })));
-    sinceIts.push_back((*first)->begin - (*its)->end);
-    since.push_back((*first)->begin - (*std::prev(first))->end);
+    sinceIts.push_back(between((*its)->end, (*first)->begin));
+    since.push_back(between((*std::prev(first))->end, (*first)->begin));
   }
   if (since.empty()) return std::nullopt;
   found.warmUp = std::max_element(warmUps.begin(), warmUps.end(), [](const auto& a, const auto& b) {

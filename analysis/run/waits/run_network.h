@@ -86,8 +86,10 @@ class RunNetwork {
   ///
   /// An operation that begins late by these edges may have waited for something else, which must
   /// not become its launch. So where launches are kept, a late message also waits for the last job
-  /// that had ended on the rank that posted its end last. In runs of the study, whose programs wait
-  /// for their messages, a late job waits for the last message of its rank that had ended.
+  /// that had ended on the rank that posted its end last; unless most of the time by which that
+  /// rank posts its messages late comes after such jobs, so that it is late whatever they do. In
+  /// runs of the study, whose programs wait for their messages, a late job waits for the last
+  /// message of its rank that had ended.
   RunNetwork(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
              const RerunRules& rules = {});
 
