@@ -468,22 +468,23 @@ bool Outliers::isSentLate(Id message) const {
   if (maker == JobGraph::kNone || !isPostedBySender(graph_, message)) return false;
   if (graph_.isOnLine(message)) return false;  // it may wait for those in front
   const Nanoseconds delay = node.begin - graph_.node(maker).end;
-  return delay > least_ && delay / kManyTimes >= usualDelayOf(graph_.node(maker).rank);
+  if (delay <= least_) return false;
+  std::call_once(areDelaysFound_, [&] { findUsualDelays(); });
+  return delay / kManyTimes >= usualDelays_[graph_.node(maker).rank];
 }
 
 /// How long after the jobs that made their data the messages of a rank begin, in the median.
-Nanoseconds Outliers::usualDelayOf(std::uint32_t sender) const {
-  const std::lock_guard lock(usualDelaysLock_);
-  const auto [found, isNew] = usualDelays_.try_emplace(sender, 0);
-  if (!isNew) return found->second;
-  std::vector<Nanoseconds> delays;
+void Outliers::findUsualDelays() const {
+  std::vector<std::vector<Nanoseconds>> delays(graph_.ranks().size());
   for (std::size_t id = graph_.jobCount(); id < graph_.messageEnd(); ++id) {
     const JobGraph::Node& node = graph_.node(static_cast<Id>(id));
-    const Id maker = node.inputs[0];
-    if (maker == JobGraph::kNone || graph_.node(maker).rank != sender) continue;
-    delays.push_back(std::max<Nanoseconds>(0, node.begin - graph_.node(maker).end));
+    if (node.inputs[0] == JobGraph::kNone) continue;
+    const JobGraph::Node& maker = graph_.node(node.inputs[0]);
+    delays[maker.rank].push_back(std::max<Nanoseconds>(0, node.begin - maker.end));
   }
-  return found->second = medianOf(delays);
+  for (std::vector<Nanoseconds>& ofRank : delays) {
+    usualDelays_.push_back(medianOf(ofRank));
+  }
 }
 
 std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {

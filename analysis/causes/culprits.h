@@ -65,16 +65,16 @@ class Outliers {
 
  private:
   bool isSentLate(JobGraph::Id message) const;
-  Nanoseconds usualDelayOf(std::uint32_t sender) const;
+  void findUsualDelays() const;
 
   const JobGraph& graph_;
   const MedianDurations& times_;
   const LinkTimes& links_;
   const ScatteredPauses& pauses_;
   Nanoseconds least_;
-  // Filled for ranks that may have sent late, as threads come to them.
-  mutable std::mutex usualDelaysLock_;
-  mutable std::map<std::uint32_t, Nanoseconds> usualDelays_;  // by sender
+  // By sender, found when a message may have been sent late.
+  mutable std::once_flag areDelaysFound_;
+  mutable std::vector<Nanoseconds> usualDelays_;
 };
 
 /// Idle time by who caused it.

@@ -1,5 +1,4 @@
 #include "analysis/causes/findings.h"
-#include "analysis/causes/critical_path.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/causes/critical_path.h"
 #include "analysis/median.h"
 #include "analysis/ratio.h"
 #include "analysis/run/bubbles/bubbles.h"

@@ -62,10 +62,9 @@ struct Collected {
 /// update, or a collective of one, costs what it takes beyond that of the rank where it is
 /// shortest: all ranks have that much anyway. Elsewhere an optimizer costs what it takes beyond the
 /// median of its pipeline's ranks, and what the sum of gradients before it moves, as far as that
-/// lies in the step after it. A job that waited
-/// inside for other ranks has the share of all that its chain (InsideJobs) leads through, and
-/// waited for what the job waited for that the chain enters. Several threads may use it, but for
-/// letGo() and letAllGo().
+/// lies in the step after it. A job that waited inside for other ranks has the share of all that
+/// its chain (InsideJobs) leads through, and waited for what the job waited for that the chain
+/// enters. Several threads may use it, but for letGo() and letAllGo().
 class BindingPaths {
  public:
   using Id = JobGraph::Id;

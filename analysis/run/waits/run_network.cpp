@@ -360,18 +360,15 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     const auto after = std::upper_bound(list.begin(), list.end(), std::pair{time, kNone});
     return after == list.begin() ? std::pair{kNsMin, kNone} : *(after - 1);
   };
-  struct Late {
-    Index operation = kNone;
-    std::array<std::uint32_t, 2> posters{};  // of a message
-    std::pair<Nanoseconds, Index> found{kNsMin, kNone};
-  };
-  // How late the messages of a rank are that it posts last: in all, and since that had ended.
+  // How late the messages of a rank are that it posts last: in all, and since its last job had
+  // ended. A rank that sends late whatever else it does sends no sooner for jobs that end
+  // meanwhile.
   struct Delays {
     double all = 0;
-    double since = 0;
+    double sinceJob = 0;
   };
   std::vector<Delays> delays(runWork.rankCount());
-  std::vector<Late> lates;
+  std::vector<std::pair<Index, Index>> late;  // and what it may have waited for
   for (Index i = 0; i < wholeCount_; ++i) {
     const Nanoseconds ready = ready_[i];
     const RunWork::Id id = operations_[i].id;
@@ -379,25 +376,23 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     if (runWork.isCollective(id) || ready == kNsMin || ready >= begin) continue;
     if (!isMessage(i) && !runWork.isNumbered()) continue;
     if (isMessage(i) && areInLine && graph.isOnLine(id)) continue;
-    Late late{.operation = i, .posters = isMessage(i) ? latePostersOf(i) : ranksOf(i)};
-    for (const std::uint32_t rank : late.posters) {
-      late.found = std::max(late.found, latest(isMessage(i) ? jobs[rank] : messages[rank], begin));
+    std::pair<Nanoseconds, Index> found{kNsMin, kNone};
+    const auto ranks = isMessage(i) ? latePostersOf(i) : ranksOf(i);
+    for (const std::uint32_t rank : ranks) {
+      found = std::max(found, latest(isMessage(i) ? jobs[rank] : messages[rank], begin));
     }
-    if (isMessage(i) && late.posters[0] == late.posters[1]) {
-      Delays& ofRank = delays[late.posters[0]];
-      ofRank.all += static_cast<double>(begin - ready);
-      ofRank.since += static_cast<double>(begin - std::max(ready, late.found.first));
+    if (isMessage(i) && ranks[0] == ranks[1]) {
+      delays[ranks[0]].all += static_cast<double>(begin - ready);
+      delays[ranks[0]].sinceJob += static_cast<double>(begin - std::max(ready, found.first));
     }
-    if (late.found.first > ready && late.found.second != i) lates.push_back(late);
+    if (found.first > ready && found.second != i) late.emplace_back(i, found.second);
   }
-  // A rank that sends late whatever else it does sends no sooner for the jobs that end meanwhile.
-  const auto isLateAnyway = [&](const Late& late) {
-    const Delays& ofRank = delays[late.posters[0]];
-    return isMessage(late.operation) && late.posters[0] == late.posters[1] &&
-           2 * ofRank.since > ofRank.all;
-  };
-  for (const Late& late : lates) {
-    if (!isLateAnyway(late)) network_.waitToo(late.operation, {lastOf(late.found.second)});
+  for (const auto& [work, before] : late) {
+    const auto ranks = isMessage(work) ? latePostersOf(work) : ranksOf(work);
+    const Delays& ofRank = delays[ranks[0]];
+    const bool isLateAnyway =
+        isMessage(work) && ranks[0] == ranks[1] && 2 * ofRank.sinceJob > ofRank.all;
+    if (!isLateAnyway) network_.waitToo(work, {lastOf(before)});
   }
 }
 
