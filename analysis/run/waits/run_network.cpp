@@ -333,11 +333,12 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     return std::array{operations_[work].rank,
                       maker == RunWork::kNone ? operations_[work].rank : graph.node(maker).rank};
   };
-  // Those at which a message may have waited to be posted: it begins with the later of its ends.
+  // Those at which a message may have waited to be posted: it begins with the later of its ends. In
+  // runs of the study ends do not say when they were posted.
   const auto latePostersOf = [&](Index message) {
     std::array<std::uint32_t, 2> ranks = ranksOf(message);
     const JobGraph::Message& ends = graph.message(operations_[message].id);
-    if (ends.send == nullptr || ends.receive == nullptr) return ranks;
+    if (ends.send == nullptr || ends.receive == nullptr || runWork.isNumbered()) return ranks;
     if (ends.send->begin > ends.receive->begin) ranks[0] = ranks[1];
     if (ends.receive->begin > ends.send->begin) ranks[1] = ranks[0];
     return ranks;
