@@ -88,8 +88,9 @@ class RunNetwork {
   /// not become its launch. So where launches are kept, a late message also waits for the last job
   /// that had ended on the rank that posted its end last; unless most of the time by which that
   /// rank posts its messages late comes after such jobs, so that it is late whatever they do. In
-  /// runs of the study, whose programs wait for their messages, a late job waits for the last
-  /// message of its rank that had ended.
+  /// runs of the study nothing says who posted last: there a late message waits for jobs of both
+  /// ranks. Their programs wait for their messages, so a late job waits for the last message of its
+  /// rank that had ended.
   RunNetwork(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
              const RerunRules& rules = {});
 
