@@ -289,9 +289,7 @@ bool RunAgain::isSent(Index index) const {
   const Operation& work = network_.operations()[index];
   if (!isMessage(work) || work.launch < 0) return false;
   const JobGraph::Message& ends = graph_.message(work.id);
-  if (ends.send == nullptr || (ends.receive != nullptr && ends.receive->begin > ends.send->begin)) {
-    return false;
-  }
+  if (ends.send == nullptr || ends.send->begin != work_.beginOf(work.id)) return false;
   const Index last = lastInputOf(index);
   return last != RunNetwork::kNone &&
          network_.operations()[last].id == graph_.node(work.id).inputs[0];
@@ -334,22 +332,24 @@ std::uint32_t RunAgain::launchedBy(Index index) const {
 }
 
 /// By how much longer than in the median of all other ranks' jobs those of these ranks begin after
-/// their last inputs, or their messages are sent, by index of the rank.
-std::map<std::uint32_t, double> RunAgain::laterThanOthers(const std::vector<int>& ranks,
-                                                          bool ofMessages) const {
-  std::map<std::uint32_t, std::vector<double>> own;
-  std::vector<double> others;
+/// their last inputs, or their messages are sent, by index of the rank and by kind.
+RunAgain::Lateness RunAgain::laterThanOthers(const std::vector<int>& ranks, bool ofMessages) const {
+  std::map<std::pair<std::uint32_t, JobKind>, std::vector<double>> own;
+  std::map<JobKind, std::vector<double>> others;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     if (!(ofMessages ? isSent(i) : isLaunchedJob(i))) continue;
+    const Operation& work = network_.operations()[i];
     const std::uint32_t rank = launchedBy(i);
     const bool isIts =
         std::find(ranks.begin(), ranks.end(), graph_.ranks()[rank].number) != ranks.end();
-    (isIts ? own[rank] : others).push_back(network_.operations()[i].launch);
+    (isIts ? own[{rank, kindOf(work)}] : others[kindOf(work)]).push_back(work.launch);
   }
-  std::map<std::uint32_t, double> later;
-  for (auto& [rank, launches] : own) {
-    const double usual = others.empty() ? 0 : medianOf(others);
-    later[rank] = std::max(0.0, medianOf(launches) - usual);
+  std::map<JobKind, double> usual;
+  for (auto& [kind, launches] : others) usual[kind] = medianOf(launches);
+  Lateness later;
+  for (auto& [key, launches] : own) {
+    const auto found = usual.find(key.second);
+    later[key] = std::max(0.0, medianOf(launches) - (found == usual.end() ? 0 : found->second));
   }
   return later;
 }
@@ -425,8 +425,8 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   for (const int rank : changes.usualLaunches) {
     requireRank(rank, "--usual-launch " + std::to_string(rank));
   }
-  const std::map<std::uint32_t, double> later = laterThanOthers(changes.usualLaunches, false);
-  const std::map<std::uint32_t, double> sentLater = laterThanOthers(changes.usualLaunches, true);
+  const Lateness later = laterThanOthers(changes.usualLaunches, false);
+  const Lateness sentLater = laterThanOthers(changes.usualLaunches, true);
   std::vector<double> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
@@ -435,8 +435,8 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
     const bool isLeftOut = (isLaunch || pauses) && hasLaunch(i);
     launches.push_back(isLeftOut ? 0 : work.launch);
-    const auto takeFrom = [&](const std::map<std::uint32_t, double>& times) {
-      const auto found = times.find(launchedBy(i));
+    const auto takeFrom = [&](const Lateness& times) {
+      const auto found = times.find({launchedBy(i), kindOf(work)});
       if (found == times.end()) return;
       launches.back() = std::max(0.0, std::round(launches.back() - found->second));
     };

@@ -95,8 +95,9 @@ class RunAgain {
   std::vector<double> launchesOf(const RunChanges& changes) const;
   std::uint32_t launchedBy(RunNetwork::Index index) const;
   std::vector<double> medianLaunches(bool ofMessages) const;
-  std::map<std::uint32_t, double> laterThanOthers(const std::vector<int>& ranks,
-                                                  bool ofMessages) const;
+  /// By index of a rank and kind of job or message.
+  using Lateness = std::map<std::pair<std::uint32_t, JobKind>, double>;
+  Lateness laterThanOthers(const std::vector<int>& ranks, bool ofMessages) const;
   struct Opening {
     std::int32_t step = 0;
     int rank = 0;                               ///< its number
