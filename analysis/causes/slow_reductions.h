@@ -11,7 +11,7 @@ namespace pipetrace {
 /// Sums of gradients that the ranks of a stage add up after their jobs, and that move slower than
 /// those of other stages: a bad link between replicas.
 ///
-/// A sum moves from the begin of its last member to its end. That time of each byte, in the median
+/// A sum moves from when its last member began to its end. That time of each byte, in the median
 /// over the steps that count, is compared with that of other groups of as many ranks. Where no sum
 /// of these has a size (`bytes`), the whole times are: a stage may have more weights than others,
 /// so that these have to differ by more, and nobody knows which it is.

@@ -107,7 +107,7 @@ TEST(SlowReductions, AreAFindingWithTheirRanks) {
                                              "as long as those of other ranks"));
 }
 
-/// Stage 1 sums its gradients for 60 ms, up to 30 ms behind the begin of the next step on stage 0.
+/// Stage 1 sums its gradients for 60 ms, until 30 ms after stage 0 has begun the next step.
 /// So its first job there is 20 ms late, and all behind it are.
 TEST(SlowReductions, ThatReachIntoTheNextStepAreWhatItsJobsWaitFor) {
   HandMadeTimeline made;

@@ -288,8 +288,7 @@ bool RunAgain::isLaunchedJob(Index index) const {
 bool RunAgain::isSent(Index index) const {
   const Operation& work = network_.operations()[index];
   if (!isMessage(work) || work.launch < 0) return false;
-  const JobGraph::Message& ends = graph_.message(work.id);
-  if (ends.send == nullptr || ends.send->begin != work_.beginOf(work.id)) return false;
+  if (graph_.message(work.id).send == nullptr || !isPostedBySender(graph_, work.id)) return false;
   const Index last = lastInputOf(index);
   return last != RunNetwork::kNone &&
          network_.operations()[last].id == graph_.node(work.id).inputs[0];
@@ -755,7 +754,7 @@ struct Varying {
 
 /// Means of few durations differ by chance: each comes as much closer to the mean of all as the
 /// part of their variance that this explains (the positive-part estimator of James and Stein).
-void makeSteady(const std::vector<Varying*>& alike) {
+void shrink(const std::vector<Varying*>& alike) {
   Varying all;
   double errors = 0;
   for (const Varying* const each : alike) {
@@ -799,7 +798,7 @@ void RunAgain::makeSteady(std::vector<double>& durations) const {
   }
   std::map<std::pair<JobKind, std::int16_t>, std::vector<Varying*>> alike;
   for (auto& [key, sum] : sums) alike[{std::get<0>(key), std::get<1>(key)}].push_back(&sum);
-  for (const auto& [kind, list] : alike) pipetrace::makeSteady(list);
+  for (const auto& [kind, list] : alike) shrink(list);
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     if (sumOf[i] != nullptr) durations[i] = sumOf[i]->steady;
   }

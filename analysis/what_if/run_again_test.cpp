@@ -173,28 +173,33 @@ TEST(RunAgain, MessagesInLineWaitForThoseBeforeThemOnTheirLines) {
   }
 }
 
+/// Forwards of a pipeline, and their messages from rank to rank; times in us.
+struct ForwardsByHand : HandMadeTimeline {
+  void add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
+           std::string_view lane = kComputeLane) {
+    Event& event =
+        HandMadeTimeline::add(rank, kind, begin * kNsPerUs, end * kNsPerUs, 0, microBatch, lane);
+    event.stage = rank;
+    event.peer = isSend(kind) ? rank + 1 : isRecv(kind) ? rank - 1 : kNotGiven;
+  }
+};
+
 /// The receive of job 1 is posted when job 0 has ended, long after the one before it on its line.
 /// That of job 2 waits for its turn.
 TEST(RunAgain, AReceiveOnALineWaitsForTheJobAfterWhichItWasPosted) {
-  HandMadeTimeline made;
-  const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
-                       std::string_view lane = kComputeLane) {
-    Event& event = made.add(rank, kind, begin * kNsPerUs, end * kNsPerUs, 0, microBatch, lane);
-    event.stage = rank;
-    event.peer = isTransfer(kind) ? 1 - rank : kNotGiven;
-  };
-  add(0, JobKind::kForward, 0, 10, 0);
-  add(0, JobKind::kForward, 10, 20, 1);
-  add(0, JobKind::kForward, 20, 30, 2);
-  add(0, JobKind::kSendForward, 10, 12, 0, kSendLane);
-  add(0, JobKind::kSendForward, 20, 54, 1, kSendLane);
-  add(0, JobKind::kSendForward, 54, 56, 2, kSendLane);
-  add(1, JobKind::kRecvForward, 0, 12, 0, kRecvLane);
-  add(1, JobKind::kForward, 12, 52, 0);
-  add(1, JobKind::kRecvForward, 52, 54, 1, kRecvLane);
-  add(1, JobKind::kRecvForward, 54, 56, 2, kRecvLane);
-  add(1, JobKind::kForward, 54, 94, 1);
-  add(1, JobKind::kForward, 94, 134, 2);
+  ForwardsByHand made;
+  made.add(0, JobKind::kForward, 0, 10, 0);
+  made.add(0, JobKind::kForward, 10, 20, 1);
+  made.add(0, JobKind::kForward, 20, 30, 2);
+  made.add(0, JobKind::kSendForward, 10, 12, 0, kSendLane);
+  made.add(0, JobKind::kSendForward, 20, 54, 1, kSendLane);
+  made.add(0, JobKind::kSendForward, 54, 56, 2, kSendLane);
+  made.add(1, JobKind::kRecvForward, 0, 12, 0, kRecvLane);
+  made.add(1, JobKind::kForward, 12, 52, 0);
+  made.add(1, JobKind::kRecvForward, 52, 54, 1, kRecvLane);
+  made.add(1, JobKind::kRecvForward, 54, 56, 2, kRecvLane);
+  made.add(1, JobKind::kForward, 54, 94, 1);
+  made.add(1, JobKind::kForward, 94, 134, 2);
   made.timeline.sort();
   for (const int rank : {0, 1}) {
     made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
@@ -270,22 +275,16 @@ TEST(RunAgain, ARankThatBeginsLateBeginsAsTheOthersDoWithUsualLaunches) {
 /// Three forwards of three ranks, 10 us each. Rank 0 sends 3 us after each of its own, and goes on
 /// when it has sent. Messages take 1 us; receives are posted long before.
 TEST(RunAgain, ARankThatSendsLateHoldsUpItsReceiverOnlyUntilItSendsAsOthersDo) {
-  HandMadeTimeline made;
-  const auto add = [&](int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, int microBatch,
-                       std::string_view lane = kComputeLane) {
-    Event& event = made.add(rank, kind, begin * kNsPerUs, end * kNsPerUs, 0, microBatch, lane);
-    event.stage = rank;
-    event.peer = isSend(kind) ? rank + 1 : isRecv(kind) ? rank - 1 : kNotGiven;
-  };
+  ForwardsByHand made;
   for (int m = 0; m < 3; ++m) {
     const Nanoseconds at = 13 * m;
-    add(0, JobKind::kForward, at, at + 10, m);
-    add(0, JobKind::kSendForward, at + 13, at + 14, m, kSendLane);
-    add(1, JobKind::kRecvForward, 0, at + 14, m, kRecvLane);
-    add(1, JobKind::kForward, at + 14, at + 24, m);
-    add(1, JobKind::kSendForward, at + 24, at + 25, m, kSendLane);
-    add(2, JobKind::kRecvForward, 0, at + 25, m, kRecvLane);
-    add(2, JobKind::kForward, at + 25, at + 35, m);
+    made.add(0, JobKind::kForward, at, at + 10, m);
+    made.add(0, JobKind::kSendForward, at + 13, at + 14, m, kSendLane);
+    made.add(1, JobKind::kRecvForward, 0, at + 14, m, kRecvLane);
+    made.add(1, JobKind::kForward, at + 14, at + 24, m);
+    made.add(1, JobKind::kSendForward, at + 24, at + 25, m, kSendLane);
+    made.add(2, JobKind::kRecvForward, 0, at + 25, m, kRecvLane);
+    made.add(2, JobKind::kForward, at + 25, at + 35, m);
   }
   made.timeline.sort();
   for (const int rank : {0, 1, 2}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 3};
@@ -298,6 +297,43 @@ TEST(RunAgain, ARankThatSendsLateHoldsUpItsReceiverOnlyUntilItSendsAsOthersDo) {
   EXPECT_EQ(jobs[0].begin, 11 * kNsPerUs);
   EXPECT_EQ(jobs[1].begin, 21 * kNsPerUs);
   EXPECT_EQ(jobs[2].begin, 31 * kNsPerUs) << "one after the other, as rank 0 makes them";
+}
+
+/// Rank 2 begins its forwards 250 us late, and its backwards as the others do.
+TEST(RunAgain, WhatOfARankIsLateIsKnownByKindOfJob) {
+  const Plan plan = buildSchedule("1F1B", 4, 8);
+  Costs costs = unevenCosts(plan, false);
+  Costs usual = costs;
+  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    for (const Action& action : plan.ranks[rank]) {
+      if (!isCompute(action.kind)) continue;
+      const bool isLate = rank == 2 && action.kind == JobKind::kForward;
+      usual.faults.jobs.push_back({.action = action, .late = 10'000});
+      costs.faults.jobs.push_back({.action = action, .late = isLate ? 260'000 : 10'000});
+    }
+  }
+  const GivenRun run(simulatedRun(plan, costs));
+  const Timeline expected = simulatedRun(plan, usual);
+  EXPECT_GT(differenceFrom(expected, run, {}), 500'000);
+  EXPECT_EQ(differenceFrom(expected, run, {.usualLaunches = {2}}), 0);
+}
+
+/// Four forwards of two ranks, 10 us each, of which rank 0 sends each 16 us after its end: the next
+/// one has ended by then, 6 us before.
+TEST(RunAgain, WhoSendsLateWhateverItDoesSendsNoLaterForLongerJobs) {
+  ForwardsByHand made;
+  for (int m = 0; m < 4; ++m) {
+    const Nanoseconds at = 10 * m;
+    made.add(0, JobKind::kForward, at, at + 10, m);
+    made.add(0, JobKind::kSendForward, at + 26, at + 27, m, kSendLane);
+    made.add(1, JobKind::kRecvForward, 0, at + 27, m, kRecvLane);
+    made.add(1, JobKind::kForward, at + 27, at + 37, m);
+  }
+  made.timeline.sort();
+  for (const int rank : {0, 1}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
+  const GivenRun run(std::move(made.timeline));
+  const Timeline changed = run.again.run({.usualLaunches = {0}});
+  EXPECT_EQ(changed.findTrack(1, kComputeLane)->events[0].begin, 11 * kNsPerUs);
 }
 
 /// Replica 1 begins each step 500 us later than replica 0 does, which waits for it at the

@@ -90,7 +90,7 @@ std::vector<int> depthsByOrder(const std::map<int, Position>& positions, int chu
   std::vector<int> depths;
   if (shown.empty()) return depths;
   const auto [last, warmUp] = shown.back();
-  const auto addIfAlike = [&](int fewer, int depth) {  // so many fewer at the next position
+  const auto addIfAlike = [&](int fewer, int depth) {  // by how many the next position has fewer
     const bool areAlike = std::all_of(shown.begin(), shown.end(), [&](const auto& each) {
       return each.second == warmUp + fewer * (last - each.first);
     });

@@ -23,8 +23,8 @@ using LanesOfRanks = std::vector<std::pair<int, std::vector<Event>*>>;
 /// numbers of ranks go along the pipelines, they say the replicas, also where ranks are missing.
 ///
 /// Such traces do not say how many positions there are. Those behind the last one that has events
-/// are known by what it waits for: it runs so many forwards before its first backward, and that
-/// begins so much later.
+/// are known by what it waits for: how many forwards it runs before its first backward, and by
+/// how much later that begins.
 void giveVirtualStages(const LanesOfRanks& lanes, Timeline& timeline);
 
 }  // namespace pipetrace

@@ -28,7 +28,7 @@ class WayBack {
   }
 
  private:
-  /// Whose reason it is, if what comes now waited for a credit or for the begin of the step.
+  /// Whose reason it is, if what comes now waited for a credit or for the step to begin.
   enum class Says { kNobody, kLastLink, kLastMessage };
 
   void add(Link link, Says says = Says::kNobody) {

@@ -13,7 +13,7 @@ Rules, all in whole nanoseconds:
 - With `one_thread`, as on CPUs, a rank that sends late does nothing else meanwhile, and pauses lie
   inside jobs.
 - With `lines`, all messages of a rank run one after the other, in the order in which PyTorch posts
-  them (plans.order_of_messages); receives are posted at the begin of the step.
+  them (plans.order_of_messages); receives are posted when the step begins.
 - Behind the last backward or weight half of a stage its replicas sum gradients: that begins on a
   rank when this job has ended and its sum before has, and ends `reduction_ns` after the last rank
   began it. Then all ranks sum a norm (`norm`), and the optimizer runs.
@@ -241,7 +241,7 @@ class Simulation:
                     recording.Job("data", step, position, 0, 0, device, device, device + load)
                 )
                 device += load
-            before = posts = device  # the begin of the job before; when it posts the next receive
+            before = posts = device  # when the job before began, and when it posts the next receive
             complete = []
             if self.lines is not None:
                 for message in self.lines_of_step(position, step, replica):

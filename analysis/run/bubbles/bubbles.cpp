@@ -170,12 +170,6 @@ JobGraph::Id lateMessageOf(const JobGraph& graph, const Bubble& bubble) {
   return isInTime && !isPostedBySender(graph, bubble.cause) ? JobGraph::kNone : bubble.cause;
 }
 
-bool isPostedBySender(const JobGraph& graph, JobGraph::Id message) {
-  const JobGraph::Message& ends = graph.message(message);
-  const bool isSendLast = ends.send != nullptr && ends.send->begin >= graph.node(message).begin;
-  return ends.receive == nullptr || isSendLast;
-}
-
 std::uint32_t culpritRankOf(const JobGraph& graph, const Bubble& bubble) {
   if (bubble.bubbleClass != BubbleClass::kBlocked) return graph.node(bubble.culprit).rank;
   return graph.lineEnd(frontEndOf(graph, bubble)).rank;

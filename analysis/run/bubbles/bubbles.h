@@ -35,10 +35,6 @@ struct Bubble {
 /// The message that was posted late, where one is the cause of a bubble of kLateStart; else kNone.
 JobGraph::Id lateMessageOf(const JobGraph& graph, const Bubble& bubble);
 
-/// Whether the sender posted its end of a message last, so that it is to blame where that is late.
-/// It is where both ends begin together, too: receives may be posted at any time before.
-bool isPostedBySender(const JobGraph& graph, JobGraph::Id message);
-
 /// The end of the message in front of a bubble of kBlocked (JobGraph::LineEnd).
 JobGraph::Id frontEndOf(const JobGraph& graph, const Bubble& bubble);
 

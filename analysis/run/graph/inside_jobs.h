@@ -49,7 +49,7 @@ class InsideJobs {
     std::uint16_t place = 0;  ///< the n-th of the job that started it
     bool lacksLast = false;   ///< the last member is a rank without a trace
     std::uint8_t jobsSince =
-        0;  ///< `job` comes so many after the job that started it; 255: or more
+        0;  ///< how many jobs `job` comes after the one that started it; 255: or more
 
     /// By how much sooner its job had gone on, had all members come at once. Of a collective that
     /// runs beside work its last member may have come during that, and jobs wait while it moves.

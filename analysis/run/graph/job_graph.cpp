@@ -333,4 +333,10 @@ bool JobGraph::areClocksApart(std::uint32_t a, std::uint32_t b) const {
   return has(a, b) || has(b, a);
 }
 
+bool isPostedBySender(const JobGraph& graph, JobGraph::Id message) {
+  const JobGraph::Message& ends = graph.message(message);
+  const bool isSendLast = ends.send != nullptr && ends.send->begin >= graph.node(message).begin;
+  return ends.receive == nullptr || isSendLast;
+}
+
 }  // namespace pipetrace

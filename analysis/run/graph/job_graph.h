@@ -239,4 +239,8 @@ class JobGraph {
   bool isNumbered_ = false;
 };
 
+/// Whether the sender posted its end of a message last, so that it is to blame where that is late.
+/// It is where both ends begin together, too: receives may be posted at any time before.
+bool isPostedBySender(const JobGraph& graph, JobGraph::Id message);
+
 }  // namespace pipetrace

@@ -339,11 +339,9 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
   // not say when they were posted.
   const auto latePostersOf = [&](Index message) {
     std::array<std::uint32_t, 2> ranks = ranksOf(message);
-    const JobGraph::Message& ends = graph.message(operations_[message].id);
-    if (ends.send == nullptr || ends.receive == nullptr || runWork.isNumbered()) return ranks;
-    const bool isBySender = ends.send->begin > ends.receive->begin &&
-                            ends.send->begin == runWork.beginOf(operations_[message].id);
-    if (isBySender) ranks[0] = ranks[1];
+    const RunWork::Id id = operations_[message].id;
+    const bool isKnown = !runWork.isNumbered() && graph.message(id).receive != nullptr;
+    if (isKnown && isPostedBySender(graph, id)) ranks[0] = ranks[1];
     return ranks;
   };
   using Ended = std::vector<std::pair<Nanoseconds, Index>>;
@@ -363,17 +361,6 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
   const auto latest = [](const Ended& list, Nanoseconds time) {
     const auto after = std::upper_bound(list.begin(), list.end(), std::pair{time, kNone});
     return after == list.begin() ? std::pair{kNsMin, kNone} : *(after - 1);
-  };
-  // The message before another one on its link, if that had ended when this began.
-  const auto beforeOnLink = [&](Index message, Nanoseconds begin) {
-    constexpr int kMost = 16;  // of other links, between the two
-    const Ended& list = messages[operations_[message].rank];
-    auto at = std::upper_bound(list.begin(), list.end(), std::pair{begin, kNone});
-    for (int i = 0; i < kMost && at != list.begin(); ++i) {
-      --at;
-      if (at->second != message && ranksOf(at->second) == ranksOf(message)) return *at;
-    }
-    return std::pair{kNsMin, kNone};
   };
   // How late the messages of a rank are that it posts last: in all, and since its last job had
   // ended. A rank that sends late whatever else it does sends no sooner for jobs that end
@@ -396,7 +383,6 @@ void RunNetwork::addWaitsForLaunches(const JobGraph& graph, const RunWork& runWo
     for (const std::uint32_t rank : ranks) {
       found = std::max(found, latest(isMessage(i) ? jobs[rank] : messages[rank], begin));
     }
-    if (isMessage(i) && !runWork.isNumbered()) found = std::max(found, beforeOnLink(i, begin));
     if (isMessage(i) && ranks[0] == ranks[1]) {
       delays[ranks[0]].all += static_cast<double>(begin - ready);
       delays[ranks[0]].sinceJob += static_cast<double>(begin - std::max(ready, found.first));

@@ -86,11 +86,11 @@ class RunNetwork {
   ///
   /// An operation that begins late by these edges may have waited for something else, which must
   /// not become its launch. So where launches are kept, a late message also waits for the last job
-  /// of its sender and its receiver that had ended, or the message before it on its link. If the
-  /// sender posted it last it waits for none of its receiver; and for none of its sender, if most
-  /// of the time by which that sends late comes after such jobs, so that it is late whatever they
-  /// do. In runs of the study nothing says who posted last. Their programs wait for their messages,
-  /// so a late job waits for the last message of its rank that had ended.
+  /// of its sender and its receiver that had ended. If it began as its sender posted it, it waits
+  /// for none of its receiver; and for none of its sender, if most of the time by which that sends
+  /// late comes after such jobs, so that it is late whatever they do. In runs of the study nothing
+  /// says who posted last. Their programs wait for their messages, so a late job waits for the last
+  /// message of its rank that had ended.
   RunNetwork(const JobGraph& graph, const RunWork& runWork, std::size_t first, std::size_t end,
              const RerunRules& rules = {});
 

@@ -60,7 +60,7 @@ def plan(
     schedule_file: str | None = None,
     **options: Any,
 ) -> Plan:
-    """A plan of a step: `schedule` by its name (docs/schedules.md) on so many ranks and
+    """A plan of a step: `schedule` by its name (docs/schedules.md) on this number of ranks and
     micro-batches, or that of `schedule_file`, or that of the run of `costs_from`.
 
     `costs`: times in ms and sizes in GB, as {"forward_ms": 18.5, "backward_ms": [36, 36, 36, 40]}

@@ -212,8 +212,8 @@ def load(
     `paths`: a folder or file, or several. `steps`: those that figures and findings are about, as 3,
     "2:5", (2, 5) or range(2, 5). `pp`, `tp`, `dp`, `vpp`: ranks of a pipeline, ranks that share a
     stage, pipelines, stages on a rank, where the logs do not say it. `align`: "none", "log" or
-    "causal". `threads`: at most so many; none: one a core. `run`: of logs that hold several, from 0;
-    none: the last. `kinds`, `pattern`, `time_unit`, `time`: as in `pipe-trace report --help`.
+    "causal". `threads`: the most it may use; none: one a core. `run`: of logs that hold several,
+    from 0; none: the last. `kinds`, `pattern`, `time_unit`, `time`: as in `pipe-trace report --help`.
 
     Shows a progress bar unless `progress` is false. Ctrl-C ends it. What is wrong in the inputs
     becomes an InputWarning each. Raises Error, with the words of the command.
