@@ -236,10 +236,11 @@ RowHeights windowHeights(const std::vector<ChartRow>& rows, const ShownRows& sho
     const RowHeights named = withUnder(lowHeights(kNamedRow - 2), under);
     return fitting.compute > named.compute ? fitting : named;
   }
-  if (RowLayout(rows, shown, usual).height() >= available) return usual;
-  // A few rows get more room; many rows can be scrolled.
+  // A few rows get more room, or become a little lower so that the last one is whole; many rows can
+  // be scrolled.
   const auto fitting = fittingHeights(rows, shown, available, under);
-  return fitting && fitting->lane > 0 ? *fitting : usual;
+  const bool isLegible = fitting && fitting->lane > 0 && 4 * fitting->compute >= 3 * usual.compute;
+  return isLegible ? *fitting : usual;
 }
 
 }  // namespace pipetrace

@@ -100,7 +100,8 @@ RowHeights heightsOf(int compute);
 int nextComputeHeight(int compute, bool isHigher);
 
 /// The heights of rows in a window in which they have `available` pixels, as RowState::height asks
-/// for them. Those of kUsualHeight grow where there is room (fittingHeights()). Where more than 16
+/// for them. Those of kUsualHeight grow where there is room (fittingHeights()), and become lower by
+/// up to a quarter where all are in view then. Where more than 16
 /// ranks are shown, of which less than half would have room even without their other lanes, they
 /// are as low as is needed for all ranks, but not lower than their names. `under` is
 /// RowHeights::under.

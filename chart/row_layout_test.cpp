@@ -171,9 +171,15 @@ class FewRanksHeightsTest : public WindowHeightsTest {
   FewRanksHeightsTest() : WindowHeightsTest(8) {}
 };
 
-TEST_F(FewRanksHeightsTest, FewRanksKeepTheUsualHeightThoughTheyScroll) {
-  EXPECT_EQ(heights(RowState::kUsualHeight), RowHeights{});
-  EXPECT_GT(heightWith(RowHeights{}), kWindow);
+TEST_F(FewRanksHeightsTest, RowsThatNearlyFitBecomeALittleLowerSoThatTheLastOneIsWhole) {
+  const int whole = heightWith(RowHeights{});
+  const auto in = [&](int available) {
+    return windowHeights(model.rows(), shown, RowState::kUsualHeight, available);
+  };
+  const RowHeights lower = in(whole * 9 / 10);
+  EXPECT_LT(lower.compute, RowHeights{}.compute);
+  EXPECT_LE(heightWith(lower), whole * 9 / 10);
+  EXPECT_EQ(in(whole * 6 / 10), RowHeights{}) << "they scroll";
   EXPECT_LE(heightWith(heights(RowState::kAllInView)), kWindow);
 }
 

@@ -141,12 +141,13 @@ FindingKind kindOfMessages(const CulpritGroup& group, const LinkTimes& links,
   return isSlow || !links.ofOthers(link) ? FindingKind::kSlowLink : FindingKind::kMessages;
 }
 
-/// Whether the rank is slower than its peers, and the job with most of the group no longer than
-/// others of its rank and step: it only stands for them.
+/// Whether the rank is slower than its peers, or slower in the step of the job with most of the
+/// group, and that job no longer than others of its rank and step: it only stands for them.
 bool isSlowLikeItsRank(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks) {
   constexpr double kLonger = 1.1;
-  if (!ranks.of(group.rank).isSlower()) return false;
   const JobGraph::Node& job = graph.node(group.job);
+  const SlowerRanks::Rank& of = ranks.of(group.rank);
+  if (!of.isSlower() && !(of.change && of.change->has(job.step))) return false;
   const JobGraph::Rank& rank = graph.ranks()[job.rank];
   std::vector<Nanoseconds> durations;
   for (const JobGraph::Node& each : graph.nodes().subspan(rank.first, rank.end - rank.first)) {
@@ -307,8 +308,8 @@ FindingKind kindOf(const FindingInputs& run, const CulpritGroup& group, Nanoseco
 }
 
 /// Whether it is one message that was late once, and not a rank that posts its messages late.
-bool isOneLateMessage(const Finding& finding) {
-  return finding.kind == FindingKind::kLateMessages && isOneStep(finding.culprit);
+bool isOneLateMessage(FindingKind kind, const CulpritGroup& group) {
+  return kind == FindingKind::kLateMessages && isOneStep(group);
 }
 
 /// Groups with equal keys are one finding.
@@ -318,7 +319,7 @@ using FindingKey = std::tuple<FindingKind, int, int, std::vector<int>>;
 FindingKey findingKeyOf(const FindingInputs& run, const Finding& finding, int number,
                         std::size_t pipeline) {
   const CulpritGroup& group = finding.culprit;
-  if (isOneLateMessage(finding)) return {finding.kind, 1, number, {}};
+  if (isOneLateMessage(finding.kind, finding.culprit)) return {finding.kind, 1, number, {}};
   switch (groupRowOf(finding.kind).joins) {
     case Joins::kNever: break;
     case Joins::kAll: return {finding.kind, 0, finding.isOfMany ? 1 : 0, {}};
@@ -466,23 +467,31 @@ bool isOfLateWork(FindingKind kind) {
 }
 
 /// The ranks that cost far more by late jobs, or by late messages, than ranks do in the median. All
-/// that cost something are, where they are less than half of the run's. Of ranks whose jobs vary
-/// those that vary far more than others: who waits for whom is chance where all vary alike.
+/// that cost something are, where they are less than half of the run's. One message that was late
+/// once is no way of its rank, and not in the median. Of ranks whose jobs vary those that vary far
+/// more than others: who waits for whom is chance where all vary alike.
 class StandingOut {
  public:
   StandingOut(const FindingInputs& run, Nanoseconds stepTime) {
     std::map<FindingKind, std::map<int, Nanoseconds>> byKind;
+    std::map<int, Nanoseconds> once;  // the time of one late message, by rank
     for (const CulpritGroup& group : run.culprits.groups) {
       const FindingKind kind = kindOf(run, group, stepTime);
-      if (isOfLateWork(kind)) byKind[kind][group.rank] += group.time;
+      if (!isOfLateWork(kind)) continue;
+      std::map<int, Nanoseconds>& ofRanks = byKind[kind];
+      (isOneLateMessage(kind, group) ? once : ofRanks)[group.rank] += group.time;
     }
     for (const auto& [kind, ofRanks] : byKind) {
       std::vector<Nanoseconds> times(run.of.graph().ranks().size() - ofRanks.size(), 0);
       for (const auto& [rank, time] : ofRanks) times.push_back(time);
       const Nanoseconds median = lowerMedianOf(times);
-      for (const auto& [rank, time] : ofRanks) {
-        if (time > kFarMore * median) ranks_.insert({kind, rank});
-      }
+      const auto addTo = [&](const std::map<int, Nanoseconds>& ranks) {
+        for (const auto& [rank, time] : ranks) {
+          if (time > kFarMore * median) ranks_.insert({kind, rank});
+        }
+      };
+      addTo(ofRanks);
+      if (kind == FindingKind::kLateMessages) addTo(once);
     }
     addUnsteady(run);
   }
@@ -1367,7 +1376,7 @@ class Findings {
     Nanoseconds all = 0;
     for (const StepSummary& step : run_.of.summary().steps) {
       if (!run_.counted.contains(step.step)) continue;
-      const bool isSlow = !change || (change->first <= step.step && step.step <= change->last);
+      const bool isSlow = !change || change->has(step.step);
       for (const RankStep& rank : step.ranks) {
         if (rank.rank != finding.ranks.front().first) continue;
         if (isSlow) busy += rank.busy;

@@ -21,6 +21,8 @@ using Reason = Pauses::Reason;
 
 /// A pause is longer than this part of a median step.
 constexpr Nanoseconds kParts = 100;
+/// How many times the usual pause one that stands out is.
+constexpr Nanoseconds kUsualTimes = 3;
 
 /// Whether an event of this name saves a checkpoint.
 bool isCheckpointName(std::string_view name) {
@@ -96,7 +98,8 @@ std::vector<Stall> stallsOf(const RunSummary& summary, const CountedSteps& count
   std::map<std::int32_t, Stall> byStep;
   for (const StepSummary& each : summary.steps) {
     const Nanoseconds pause = endOf(each) - each.windowEnd;
-    const bool isStall = pause > length / kParts && (pause > 3 * usual || usual > length / kParts);
+    const bool isStall =
+        pause > length / kParts && (pause > kUsualTimes * usual || usual > length / kParts);
     if (!isStall) continue;
     Stall& stall = byStep[each.step];
     stall.cost += (endOf(each) - beginOf(each) - each.otherPhases) *
@@ -249,6 +252,23 @@ bool areOthersWaiting(const Timeline& timeline, const Pauses& pauses) {
          std::all_of(waits.begin(), waits.end(), [](const auto& each) { return each.second; });
 }
 
+/// How long no pipeline usually has a step: the median of all steps that are followed, of two the
+/// shorter one.
+Nanoseconds usualOf(const RunSummary& summary) {
+  std::map<std::int32_t, Interval> common;
+  for (const StepSummary& step : summary.steps) {
+    if (!step.isFollowed) continue;
+    const Interval own{step.windowEnd, step.windowEnd + step.betweenSteps};
+    Interval& all = common.try_emplace(step.step, own).first->second;
+    all = {std::max(all.begin, own.begin), std::min(all.end, own.end)};
+  }
+  std::vector<Nanoseconds> lengths;
+  for (const auto& [step, all] : common) {
+    lengths.push_back(std::max<Nanoseconds>(0, all.end - all.begin));
+  }
+  return lengths.empty() ? 0 : lowerMedianOf(lengths);
+}
+
 }  // namespace
 
 std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary,
@@ -256,28 +276,35 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
   std::vector<Stall> stalls = stallsOf(summary, counted);
   if (stalls.empty()) return {};
   fillStalls(timeline, stalls);
-  std::map<std::tuple<Reason, int>, Pauses> groups;
+  std::map<std::tuple<Reason, int, bool>, Pauses> groups;
   const Nanoseconds least = medianStepOf(summary, counted).window / kParts;
+  const Nanoseconds usual = usualOf(summary);
   for (const Stall& stall : stalls) {
     Pauses pause = pauseOf(timeline, summary, stall);
+    bool standsOut = false;
     if (pause.reason == Reason::kUnknown) {
       // A pipeline may wait for another one that is still in its step: the run goes on.
       pause.begin = stall.commonBegin;
       pause.end = stall.commonEnd;
       if (pause.end - pause.begin <= least) continue;
       pause.cost = (pause.end - pause.begin) * stall.ranks;
+      standsOut = pause.end - pause.begin > kUsualTimes * usual;
+      if (standsOut) pause.usual = usual;
     }
     // Where several ranks do it, each may be the longest at times.
-    Pauses& group = groups[{pause.reason, pause.ranks.size() > 1 ? -1 : pause.rank}];
+    Pauses& group = groups[{pause.reason, pause.ranks.size() > 1 ? -1 : pause.rank, standsOut}];
     addTo(group, std::move(pause));
   }
   std::set<std::int32_t> followed;
   for (const StepSummary& step : summary.steps) {
     if (step.isFollowed) followed.insert(step.step);
   }
+  const auto longer = groups.find({Reason::kUnknown, -1, true});
+  const int longerCount = longer == groups.end() ? 0 : longer->second.count;
   std::vector<Pauses> result;
   for (auto& [key, group] : groups) {
-    group.steps = static_cast<int>(followed.size());
+    const bool isUsual = key == std::tuple(Reason::kUnknown, -1, false);
+    group.steps = static_cast<int>(followed.size()) - (isUsual ? longerCount : 0);
     findNext(timeline, summary.phase, group);
     if (group.reason == Reason::kUnknown) {
       group.areOthersWaiting = areOthersWaiting(timeline, group);

@@ -18,9 +18,12 @@ struct Pauses {
   Nanoseconds begin = 0;  ///< of that one
   Nanoseconds end = 0;
   int count = 0;
-  int steps = 0;          ///< after how many steps there could be one: that count and are followed
+  /// After how many steps there could be one: that count and are followed, and after which none
+  /// stands out for another reason.
+  int steps = 0;
   Nanoseconds time = 0;   ///< of all
   Nanoseconds least = 0;  ///< of the shortest
+  Nanoseconds usual = 0;  ///< after other steps, where these stand out; each has as much of it
   /// The time in which ranks of the pipelines that stood still had no step. That of steps of
   /// another phase is none.
   Nanoseconds cost = 0;
@@ -55,9 +58,10 @@ struct Pauses {
 /// that count are part of the pause (StepWindow::otherPhases), and of no median. They are its
 /// reason if they fill more than half of it. Those of one reason and rank count together, and
 /// those of several ranks; the most expensive first. A pause without a reason is the time in which
-/// no pipeline has a step. Else pipelines pause together: a step's pause is that of the one that
-/// paused longest. Where the next step usually begins before the last job of the one before has
-/// ended, the time by which it usually does belongs to the pause.
+/// no pipeline has a step. Those that are longer than three usual ones (the median of all steps)
+/// count apart: they have another reason. Else pipelines pause together: a step's pause is that of
+/// the one that paused longest. Where the next step usually begins before the last job of the one
+/// before has ended, the time by which it usually does belongs to the pause.
 ///
 /// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
 /// names, that fill more than half of a pause on one rank. Work that lies for the most part outside

@@ -243,6 +243,16 @@ TEST(PaidTime, OneMessageOfARankThatIsLateOnceIsNotJoinedWithARankThatAlwaysSend
   EXPECT_THAT(sentences, Not(Contains(HasSubstr("ranks 0 and 1 post"))));
 }
 
+TEST(PaidTime, OneLateMessageAndARankThatSendsLateAreBothNamedThoughTheyCostAsMuch) {
+  const auto sentences = sentencesOf(forwardsSent([](int rank, int step, int m) {
+    return rank == 1 ? 15 : step == 1 && m == 7 ? 45 : 0;
+  }));
+  EXPECT_THAT(sentences, Contains(StartsWith("rank 0 posts 0SEND_F7 45.00 ms after its data are "
+                                             "there in step 1: late starts cost ")));
+  EXPECT_THAT(sentences, Contains(StartsWith("rank 1 posts 1SEND_F0 15.00 ms after its data are "
+                                             "there: late starts cost ")));
+}
+
 TEST(PaidTime, AMessageThatIsLateByFarMoreThanTheOthersOfItsRankIsAFindingByItself) {
   const auto sentences = sentencesOf(forwardsSent([](int rank, int step, int m) {
     if (rank != 0) return 0;

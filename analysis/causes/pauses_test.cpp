@@ -80,6 +80,27 @@ TEST_F(PausesTest, PauseWithoutAWordInTheLogHasNoReason) {
             "between steps): pauses cost 25.0 % of all ranks' time");
 }
 
+/// Steps are 20 ms apart: as long as an optimizer may take that nothing records.
+class UsualPausesTest : public PausesTest {
+ protected:
+  UsualPausesTest() : PausesTest(20) {}
+};
+
+TEST_F(UsualPausesTest, APauseThatIsFarLongerThanTheUsualOnesCountsApartFromThem) {
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].step, 2);
+  EXPECT_EQ(found[0].count, 1);
+  EXPECT_EQ(found[0].time, 520 * kMs);
+  EXPECT_EQ(found[0].usual, 20 * kMs);
+  EXPECT_THAT(sentenceOf(found[0]), testing::StartsWith("the run stands still after step 2 for "
+                                                        "520.0 ms (after others for 20.00 ms)"));
+  EXPECT_EQ(found[0].steps, 5);
+  EXPECT_EQ(found[1].count, 4);
+  EXPECT_EQ(found[1].steps, 4) << "after all others";
+  EXPECT_EQ(found[1].time, 80 * kMs);
+}
+
 TEST(OverlappingSteps, APauseBeginsWhereTheNextStepUsuallyWould) {
   // Rank 1 updates its weights while rank 0 has begun the next step, 40 ms earlier. After step 2
   // rank 0 begins 160 ms later than usual.

@@ -122,6 +122,11 @@ class SlowerRanks {
     std::vector<std::int32_t> apart{};
     double factor = 1;  ///< in these steps: beside its peers, else beside its other steps
     bool isBesidePeers = false;
+
+    bool has(std::int32_t step) const {
+      if (!apart.empty()) return std::binary_search(apart.begin(), apart.end(), step);
+      return first <= step && step <= last;
+    }
   };
 
   struct Rank {

@@ -82,11 +82,12 @@ std::string sharesOf(const Finding& finding) {
   return text + ")";
 }
 
-/// " from step 120 on", " in steps 2, 5 and 6"; empty for all steps.
+/// " from step 120 on", " in step 2", " in steps 2, 5 and 6"; empty for all steps.
 std::string stretchText(const SlowerRanks::Change& change) {
   if (!change.apart.empty()) return " in " + named("step", change.apart);
   const std::string first = std::to_string(change.first);
   const std::string last = std::to_string(change.last);
+  if (change.first == change.last) return " in step " + first;
   if (change.isFirstOfRun) return " until step " + last;
   if (change.isLastOfRun) return " from step " + first + " on";
   return " from step " + first + " to step " + last;
@@ -533,6 +534,10 @@ std::string pausesText(const Finding& finding) {
   std::string text = facts.isWanted() ? "training pauses" : "the run stands still";
   text += " after step " + std::to_string(facts.step) + " for " +
           formatDuration(facts.end - facts.begin);
+  constexpr Nanoseconds kUsualShare = 100;  // a smaller part of it is not worth a word
+  if (kUsualShare * facts.usual > facts.end - facts.begin) {
+    text += " (after others for " + formatDuration(facts.usual) + ")";
+  }
   if (facts.count > 1) {
     text += ", and after " + countText(facts.count - 1, "more step") + ": " +
             formatDuration(facts.time) + " in all";

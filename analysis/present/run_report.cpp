@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -158,10 +159,15 @@ Lines runHeadLines(const RunReport& report) {
   return lines;
 }
 
+bool isMinor(const RunReport& report, const Finding& finding) {
+  const Advice* const advice = adviceOf(report, finding);
+  return finding.isMinor && (advice == nullptr || advice->gain < kMinorShare);
+}
+
 ShownFindings shownFindings(const RunReport& report) {
   ShownFindings shown;
   for (const Finding& finding : report.explanation.findings) {
-    if (!report.all && finding.isMinor) continue;
+    if (!report.all && isMinor(report, finding)) continue;
     if (report.all || shown.list.size() < kMostFindings) {
       shown.list.push_back(&finding);
     } else {
@@ -220,12 +226,33 @@ const Advice* balanceOf(const RunReport& report, const Finding& finding) {
   return nullptr;
 }
 
+namespace {
+
+bool isOfLateRanks(const Finding& finding) {
+  return (finding.kind == FindingKind::kLateJobs || finding.kind == FindingKind::kLateMessages) &&
+         !finding.isOfMany;
+}
+
+/// Whether a finding is about these ranks, and about others no more than about the first of them.
+bool isAbout(const Finding& finding, const std::vector<int>& ranks) {
+  const auto has = [&](int rank) {
+    return std::any_of(finding.ranks.begin(), finding.ranks.end(),
+                       [&](const auto& each) { return each.first == rank; });
+  };
+  return !ranks.empty() && !finding.ranks.empty() &&
+         std::find(ranks.begin(), ranks.end(), finding.ranks.front().first) != ranks.end() &&
+         std::all_of(ranks.begin(), ranks.end(), has);
+}
+
+}  // namespace
+
 const Advice* adviceOf(const RunReport& report, const Finding& finding) {
   if (report.advice == nullptr) return nullptr;
   for (const Advice& each : report.advice->ofRun) {
     const bool isIts =
         (finding.kind == FindingKind::kSlowRank && each.of == Advice::Of::kRank &&
          each.rank == finding.culprit.rank && finding.ranks.size() == 1) ||
+        (isOfLateRanks(finding) && isAbout(finding, each.lateRanks)) ||
         (finding.kind == FindingKind::kSlowOptimizer && each.of == Advice::Of::kOptimizer &&
          each.rank == finding.culprit.rank) ||
         (finding.kind == FindingKind::kUnevenLoad && each.of == Advice::Of::kLoad) ||
@@ -366,7 +393,10 @@ std::string findingsText(const RunReport& report) {
   if (findings.left > 0) {
     text += "  " + countText(findings.left, "more finding") + ": --all\n";
   }
-  const std::string minor = minorFindingsText(run.findings);
+  std::vector<Finding> left;
+  std::copy_if(run.findings.begin(), run.findings.end(), std::back_inserter(left),
+               [&](const Finding& finding) { return isMinor(report, finding); });
+  const std::string minor = minorFindingsText(left);
   return minor.empty() ? text : text + "  " + minor + ": --all\n";
 }
 

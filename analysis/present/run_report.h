@@ -59,6 +59,10 @@ struct ShownFindings {
   std::size_t left = 0;              ///< that are not minor, and not shown
 };
 ShownFindings shownFindings(const RunReport& report);
+/// Whether a finding is listed with RunReport::all alone: it is minor (Finding::isMinor), and no
+/// advice says that steps would be shorter by kMinorShare without it, as where messages that wait
+/// for each other pass on what it costs.
+bool isMinor(const RunReport& report, const Finding& finding);
 
 /// The line of a report without findings. A sentence without a full stop.
 std::string noFindings(const Explanation& run);

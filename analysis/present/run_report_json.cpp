@@ -38,6 +38,7 @@ const char* reasonName(Pauses::Reason reason) {
 Json pauseJson(const Pauses& pauses) {
   Json object = {{"step", pauses.step},   {"begin_ns", pauses.begin}, {"end_ns", pauses.end},
                  {"count", pauses.count}, {"steps", pauses.steps},    {"time_ns", pauses.time}};
+  if (pauses.usual > 0) object["usual_ns"] = pauses.usual;
   if (pauses.mayBeUpdates) object["may_be_updates"] = true;
   if (pauses.reason == Pauses::Reason::kUnknown) return object;
   object["reason"] = reasonName(pauses.reason);
@@ -314,7 +315,7 @@ class RunJson {
   Json findings() const {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
-      if (finding.isMinor && !report_.all) continue;
+      if (isMinor(report_, finding) && !report_.all) continue;
       Json evidence = Json::object();
       if (!finding.classes.empty()) {
         evidence["class"] = nullptr;
@@ -356,7 +357,7 @@ class RunJson {
                       {"severity", severityName(finding.severity)},
                       {"text", findingText(finding)},
                       {"advice", remedyText(finding)},
-                      {"minor", finding.isMinor},
+                      {"minor", isMinor(report_, finding)},
                       {"evidence", std::move(evidence)}});
       const std::string query = findQueryOf(report_, finding);
       if (!query.empty()) list.back()["find"] = query;

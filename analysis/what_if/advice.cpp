@@ -246,8 +246,12 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
     all.erase(variation);
   }
   list.tried = static_cast<int>(all.size());
-  const auto isOfOptimizer = [](const Advice& each) { return each.of == Advice::Of::kOptimizer; };
-  std::copy_if(all.begin(), all.end(), std::back_inserter(list.ofRun), isOfOptimizer);
+  const bool isPassedOn = run.graph().inside().empty() && run.graph().areLinesHeld();
+  const auto isOfRank = [&](const Advice& each) {
+    return each.of == Advice::Of::kOptimizer || !each.lateRanks.empty() ||
+           (isPassedOn && (each.of == Advice::Of::kRank || each.of == Advice::Of::kStage));
+  };
+  std::copy_if(all.begin(), all.end(), std::back_inserter(list.ofRun), isOfRank);
   if (!run.graph().inside().empty()) {
     const auto isOfFinding = [](const Advice& each) {
       return each.of == Advice::Of::kRank || each.of == Advice::Of::kLoad ||
@@ -256,8 +260,8 @@ AdviceList adviceOn(const Run& run, const AdviceQuestion& question) {
              each.of == Advice::Of::kData || each.of == Advice::Of::kStage;
     };
     std::copy_if(all.begin(), all.end(), std::back_inserter(list.ofRun), isOfFinding);
-    std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kStage; });
   }
+  std::erase_if(all, [](const Advice& each) { return each.of == Advice::Of::kStage; });
   std::string blockOptions = question.blockOptions;
   const std::optional<RunBlocks> blocks = blocksOf(timeline, question, blockOptions, list.notes);
   const auto modelWith = [&](const RunBlocks* of) { return RunModel(run, again, counted, of); };

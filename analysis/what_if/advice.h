@@ -74,6 +74,7 @@ struct Advice {
   int rank = -1;                     ///< of kRank and kOptimizer
   std::vector<std::int32_t> stages;  ///< of kStage, ascending
   std::vector<int> group;            ///< of kGroup: its ranks, ascending
+  std::vector<int> lateRanks;        ///< of kLaunches: those that it is about, if not all
   std::string what;     ///< a sentence without a full stop: "take ZB-H1 in place of 1F1B"
   std::string command;  ///< that shows it: "pipe-trace what-if LOGS --schedule ZB-H1"; may be empty
   /// Whether it follows from a simulation (RunModel), not from the run itself again (RunAgain).
@@ -124,8 +125,10 @@ struct AdviceList {
   /// The changes that gain most, one of each kind; at most kMostAdvice, the best first.
   std::vector<Advice> best;
   /// Of what findings name, whatever it gains: jobs that do not vary by chance, a slow optimizer as
-  /// fast as others. Among ranks that meet inside jobs also a slow rank as fast as its peers, a
-  /// slow stage as fast as others, an even load, a slow group as fast as others, hidden gathers.
+  /// fast as others, ranks that begin their jobs late as soon as others; where lines are held, a
+  /// slow rank as fast as its peers and a slow stage as fast as others. Among ranks that meet
+  /// inside jobs also that, a slow stage as fast as others, an even load, a slow group as fast as
+  /// others, hidden gathers.
   std::vector<Advice> ofRun;
   int tried = 0;  ///< changes that were computed
   /// Why there is less advice than there could be. Sentences without a full stop.

@@ -103,7 +103,8 @@ class RunAdvisor {
   /// Where ranks meet inside jobs. Stages of the same ranks are slow together. What makes them
   /// slow, layers or devices, is not known, so this is an answer to findings and no advice.
   void stages() {
-    if (graph_.inside().empty() || graph_.ranks().size() < 2) return;
+    const bool isAsked = !graph_.inside().empty() || graph_.areLinesHeld();
+    if (!isAsked || graph_.ranks().size() < 2) return;
     std::map<std::set<int>, std::vector<std::int32_t>> ofRanks;
     std::set<std::int32_t> all;
     for (const JobGraph::Node& node : graph_.nodes().first(graph_.jobCount())) {
@@ -243,6 +244,7 @@ class RunAdvisor {
       add(std::move(advice), {.leavesOutLaunches = true}, "--no-launch");
       return;
     }
+    advice.lateRanks = late.ranks;
     const std::string whose = late.ranks.size() == 1 ? "its" : "their";
     advice.what = "make " + ranksText(late.ranks) + " begin " + whose + " jobs" +
                   (late.sendLate ? ", and send " + whose + " messages," : "") +

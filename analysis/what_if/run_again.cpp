@@ -285,31 +285,63 @@ bool RunAgain::isLaunchedJob(Index index) const {
          hasLaunch(index);
 }
 
-bool RunAgain::isSent(Index index) const {
+bool RunAgain::isPostedLast(Index index, Begins begins) const {
   const Operation& work = network_.operations()[index];
   if (!isMessage(work) || work.launch < 0) return false;
-  if (graph_.message(work.id).send == nullptr || !isPostedBySender(graph_, work.id)) return false;
-  const Index last = lastInputOf(index);
-  return last != RunNetwork::kNone &&
-         network_.operations()[last].id == graph_.node(work.id).inputs[0];
+  const JobGraph::Message& message = graph_.message(work.id);
+  if (message.send == nullptr) return false;
+  if (begins == Begins::kSend) return isPostedBySender(graph_, work.id);
+  return message.receive != nullptr && message.send->begin < message.receive->begin;
+}
+
+/// Whether what lies between its last input and its begin is known to be a launch of that kind: it
+/// had to wait for nothing but its own rank.
+bool RunAgain::isLaunched(Index index, Begins begins) const {
+  if (begins == Begins::kJob) return isLaunchedJob(index);
+  const Index last = isPostedLast(index, begins) ? lastInputOf(index) : RunNetwork::kNone;
+  if (last == RunNetwork::kNone) return false;
+  const Operation& work = network_.operations()[index];
+  const Operation& before = network_.operations()[last];
+  if (begins == Begins::kSend) return before.id == graph_.node(work.id).inputs[0];
+  return before.rank == work.rank && !isMessage(before);
 }
 
 /// The median of each rank's launches, by its index; 0 for ranks without any.
-std::vector<double> RunAgain::medianLaunches(bool ofMessages) const {
+std::vector<double> RunAgain::medianLaunches(Begins begins) const {
   std::map<std::uint32_t, std::vector<double>> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (ofMessages ? isSent(i) : isLaunchedJob(i))
-      launches[launchedBy(i)].push_back(network_.operations()[i].launch);
+    if (isLaunched(i, begins))
+      launches[launchedBy(i, begins)].push_back(network_.operations()[i].launch);
   }
   std::vector<double> medians(graph_.ranks().size(), 0.0);
   for (auto& [rank, own] : launches) medians[rank] = medianOf(own);
   return medians;
 }
 
+/// The median of the launches of each rank's jobs that wait for no message that is not logged, by
+/// its index; 0 for ranks without any.
+std::vector<double> RunAgain::launchesThatAreKnown() const {
+  std::map<std::uint32_t, std::vector<double>> launches;
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    if (!isLaunchedJob(i) || mayWaitForUnlogged(i)) continue;
+    launches[launchedBy(i, Begins::kJob)].push_back(network_.operations()[i].launch);
+  }
+  std::vector<double> medians(graph_.ranks().size(), 0.0);
+  for (auto& [rank, own] : launches) medians[rank] = medianOf(own);
+  return medians;
+}
+
+/// Whether a job that may have waited for a message that is not logged began no later than others
+/// of its rank: then it was that message no longer.
+bool RunAgain::isLaunchedAsOthers(Index index, const std::vector<double>& known) const {
+  return isLaunchedJob(index) && network_.operations()[index].launch <=
+                                     kAsLateAsOthers * known[launchedBy(index, Begins::kJob)];
+}
+
 RunAgain::LateRanks RunAgain::lateRanks() const {
-  const std::vector<double> jobs = medianLaunches(false);
-  const std::vector<double> messages = medianLaunches(true);
-  const auto usualOf = [](std::vector<double> medians) { return medianOf(medians); };
+  const std::vector<double> jobs = medianLaunches(Begins::kJob);
+  const std::vector<double> messages = medianLaunches(Begins::kSend);
+  const auto usualOf = [](std::vector<double> medians) { return lowerMedianOf(medians); };
   const double usual = usualOf(jobs);
   const double usualOfMessages = std::max(usual, usualOf(messages));
   LateRanks late;
@@ -322,32 +354,62 @@ RunAgain::LateRanks RunAgain::lateRanks() const {
   return 2 * late.ranks.size() > jobs.size() ? LateRanks() : late;
 }
 
-/// The index of the rank that begins a job, or sends a message.
-std::uint32_t RunAgain::launchedBy(Index index) const {
+/// The index of the rank that begins a job, or posts an end of a message.
+std::uint32_t RunAgain::launchedBy(Index index, Begins begins) const {
   const Operation& work = network_.operations()[index];
-  const JobGraph::Id maker =
-      isMessage(work) ? graph_.node(work.id).inputs[0] : static_cast<JobGraph::Id>(work.id);
+  const JobGraph::Id maker = begins == Begins::kSend ? graph_.node(work.id).inputs[0]
+                                                     : static_cast<JobGraph::Id>(JobGraph::kNone);
   return maker == JobGraph::kNone ? work.rank : graph_.node(maker).rank;
 }
 
+/// Whether each operation makes data for another rank: what a program does between two jobs depends
+/// on whether it has a message to send.
+std::vector<char> RunAgain::makersForOthers() const {
+  std::vector<char> makers(network_.operations().size());
+  for (Index i = 0; i < network_.wholeCount(); ++i) {
+    for (const RunNetwork::Wait& wait : network_.waits(i)) {
+      if (wait.source == RunNetwork::kNone) continue;
+      const Operation& work = network_.operations()[i];
+      const Operation& before = network_.operations()[wait.source];
+      const bool isMaker = isMessage(work) ? before.id == graph_.node(work.id).inputs[0]
+                                           : isUnlogged(work, wait.source);
+      if (isMaker) makers[wait.source] = 1;
+    }
+  }
+  return makers;
+}
+
+/// Of jobs and receives whether the job before them on their rank made data for another rank.
+RunAgain::LaunchKey RunAgain::launchKeyOf(Index index, Begins begins,
+                                          const std::vector<char>& makers) const {
+  const Operation& work = network_.operations()[index];
+  bool isBehindMaker = false;
+  for (const RunNetwork::Wait& wait : network_.waits(index)) {
+    if (begins == Begins::kSend || wait.source == RunNetwork::kNone) continue;
+    const Operation& before = network_.operations()[wait.source];
+    if (before.rank == work.rank && !isMessage(before) && makers[wait.source]) isBehindMaker = true;
+  }
+  return {launchedBy(index, begins), kindOf(work), isBehindMaker};
+}
+
 /// By how much longer than in the median of all other ranks' jobs those of these ranks begin after
-/// their last inputs, or their messages are sent, by index of the rank and by kind.
-RunAgain::Lateness RunAgain::laterThanOthers(const std::vector<int>& ranks, bool ofMessages) const {
-  std::map<std::pair<std::uint32_t, JobKind>, std::vector<double>> own;
+/// their last inputs, or their messages are sent, or their receives posted.
+RunAgain::Lateness RunAgain::laterThanOthers(const std::vector<int>& ranks, Begins begins,
+                                             const std::vector<char>& makers) const {
+  std::map<LaunchKey, std::vector<double>> own;
   std::map<JobKind, std::vector<double>> others;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (!(ofMessages ? isSent(i) : isLaunchedJob(i))) continue;
+    if (!isLaunched(i, begins)) continue;
     const Operation& work = network_.operations()[i];
-    const std::uint32_t rank = launchedBy(i);
-    const bool isIts =
-        std::find(ranks.begin(), ranks.end(), graph_.ranks()[rank].number) != ranks.end();
-    (isIts ? own[{rank, kindOf(work)}] : others[kindOf(work)]).push_back(work.launch);
+    const bool isIts = std::find(ranks.begin(), ranks.end(),
+                                 graph_.ranks()[launchedBy(i, begins)].number) != ranks.end();
+    (isIts ? own[launchKeyOf(i, begins, makers)] : others[kindOf(work)]).push_back(work.launch);
   }
   std::map<JobKind, double> usual;
   for (auto& [kind, launches] : others) usual[kind] = medianOf(launches);
   Lateness later;
   for (auto& [key, launches] : own) {
-    const auto found = usual.find(key.second);
+    const auto found = usual.find(std::get<1>(key));
     later[key] = std::max(0.0, medianOf(launches) - (found == usual.end() ? 0 : found->second));
   }
   return later;
@@ -424,23 +486,30 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
   for (const int rank : changes.usualLaunches) {
     requireRank(rank, "--usual-launch " + std::to_string(rank));
   }
-  const Lateness later = laterThanOthers(changes.usualLaunches, false);
-  const Lateness sentLater = laterThanOthers(changes.usualLaunches, true);
+  const std::vector<char> makers =
+      changes.usualLaunches.empty() ? std::vector<char>() : makersForOthers();
+  std::map<Begins, Lateness> later;
+  for (const Begins begins : {Begins::kJob, Begins::kSend, Begins::kReceive}) {
+    if (changes.usualLaunches.empty()) break;
+    later[begins] = laterThanOthers(changes.usualLaunches, begins, makers);
+  }
+  const std::vector<double> known =
+      changes.leavesOutLaunches ? launchesThatAreKnown() : std::vector<double>();
   std::vector<double> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];
     const bool pauses =
         std::binary_search(changes.withoutPauses.begin(), changes.withoutPauses.end(), work.id);
-    const bool isLaunch = changes.leavesOutLaunches && !mayWaitForUnlogged(i);
+    const bool isLaunch =
+        changes.leavesOutLaunches && (!mayWaitForUnlogged(i) || isLaunchedAsOthers(i, known));
     const bool isLeftOut = (isLaunch || pauses) && hasLaunch(i);
     launches.push_back(isLeftOut ? 0 : work.launch);
-    const auto takeFrom = [&](const Lateness& times) {
-      const auto found = times.find({launchedBy(i), kindOf(work)});
-      if (found == times.end()) return;
+    for (const auto& [begins, times] : later) {
+      if (!(begins == Begins::kJob ? isLaunchedJob(i) : isPostedLast(i, begins))) continue;
+      const auto found = times.find(launchKeyOf(i, begins, makers));
+      if (found == times.end()) continue;
       launches.back() = std::max(0.0, std::round(launches.back() - found->second));
-    };
-    if (!later.empty() && isLaunchedJob(i)) takeFrom(later);
-    if (!sentLater.empty() && isSent(i)) takeFrom(sentLater);
+    }
   }
   if (!changes.usualLaunches.empty()) {
     for (const Opening& opening : openings(changes.usualLaunches)) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -48,9 +49,6 @@ class RunAgain {
   bool hasLaunch(RunNetwork::Index index) const;
   /// Whether it is a job of which that is so.
   bool isLaunchedJob(RunNetwork::Index index) const;
-  /// Whether it is a message that was posted last by its sender, and waited for nothing but the job
-  /// that made its data: what lies between is its launch.
-  bool isSent(RunNetwork::Index index) const;
   struct LateRanks {
     std::vector<int> ranks;  ///< their numbers, ascending; at most half of all
     bool sendLate = false;   ///< some send their messages late
@@ -93,11 +91,25 @@ class RunAgain {
   RunNetwork::Index lastInputOf(RunNetwork::Index index) const;
   void requireRank(int rank, const std::string& option) const;
   std::vector<double> launchesOf(const RunChanges& changes) const;
-  std::uint32_t launchedBy(RunNetwork::Index index) const;
-  std::vector<double> medianLaunches(bool ofMessages) const;
-  /// By index of a rank and kind of job or message.
-  using Lateness = std::map<std::pair<std::uint32_t, JobKind>, double>;
-  Lateness laterThanOthers(const std::vector<int>& ranks, bool ofMessages) const;
+  /// What a rank begins: a job, or an end of a message that is posted last.
+  enum class Begins : std::uint8_t { kJob, kSend, kReceive };
+  /// Whether it is a message that began when this end was posted.
+  bool isPostedLast(RunNetwork::Index index, Begins begins) const;
+  bool isLaunched(RunNetwork::Index index, Begins begins) const;
+  std::uint32_t launchedBy(RunNetwork::Index index, Begins begins) const;
+  std::vector<double> medianLaunches(Begins begins) const;
+  std::vector<double> launchesThatAreKnown() const;
+  bool isLaunchedAsOthers(RunNetwork::Index index, const std::vector<double>& known) const;
+  static constexpr double kAsLateAsOthers = 1.5;
+  std::vector<char> makersForOthers() const;
+  /// The index of a rank, the kind of a job or message, and whether the job before made data for
+  /// another rank.
+  using LaunchKey = std::tuple<std::uint32_t, JobKind, bool>;
+  LaunchKey launchKeyOf(RunNetwork::Index index, Begins begins,
+                        const std::vector<char>& makers) const;
+  using Lateness = std::map<LaunchKey, double>;
+  Lateness laterThanOthers(const std::vector<int>& ranks, Begins begins,
+                           const std::vector<char>& makers) const;
   struct Opening {
     std::int32_t step = 0;
     int rank = 0;                               ///< its number

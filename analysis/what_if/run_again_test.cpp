@@ -336,6 +336,113 @@ TEST(RunAgain, WhoSendsLateWhateverItDoesSendsNoLaterForLongerJobs) {
   EXPECT_EQ(changed.findTrack(1, kComputeLane)->events[0].begin, 11 * kNsPerUs);
 }
 
+/// Rank 0 sends each message 3 us after its data are there. Rank 1 posts the receive of each but
+/// the first one meanwhile, 1 us after them, when its job before has ended.
+TEST(RunAgain, WhatIsSentLateIsSentAsOthersDoThoughItsReceiveIsPostedMeanwhile) {
+  ForwardsByHand made;
+  for (int m = 0; m < 3; ++m) {
+    const Nanoseconds at = 13 * m;
+    made.add(0, JobKind::kForward, at, at + 10, m);
+    made.add(0, JobKind::kSendForward, at + 13, at + 14, m, kSendLane);
+    made.add(1, JobKind::kRecvForward, m == 0 ? 0 : at + 11, at + 14, m, kRecvLane);
+    made.add(1, JobKind::kForward, at + 14, at + 24, m);
+    const Nanoseconds last = 15 * m;
+    made.add(1, JobKind::kSendForward, at + 24, last + 25, m, kSendLane);
+    made.add(2, JobKind::kRecvForward, m == 0 ? 0 : last + 24, last + 25, m, kRecvLane);
+    made.add(2, JobKind::kForward, last + 25, last + 39, m);
+  }
+  made.timeline.sort();
+  for (const int rank : {0, 1, 2}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 3};
+  const GivenRun run(std::move(made.timeline));
+  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
+  const Timeline changed = run.again.run({.usualLaunches = {0}});
+  const std::vector<Event>& jobs = changed.findTrack(1, kComputeLane)->events;
+  EXPECT_EQ(jobs[0].begin, 11 * kNsPerUs);
+  EXPECT_EQ(jobs[1].begin, 22 * kNsPerUs) << "sent when job 0 has ended and its receive is posted";
+  EXPECT_EQ(jobs[2].begin, 33 * kNsPerUs);
+}
+
+/// Rank 1 posts each receive but the first one 3 us after its job before has ended, when the
+/// message was sent already: a thread that does something else meanwhile. Rank 2 posts its own at
+/// once.
+TEST(RunAgain, WhatIsReceivedLateByARankIsReceivedAsOthersDo) {
+  ForwardsByHand made;
+  for (int m = 0; m < 3; ++m) {
+    made.add(0, JobKind::kForward, 8 * m, 8 * m + 8, m);
+    const Nanoseconds at = 8 + 14 * m;
+    made.add(0, JobKind::kSendForward, 8 * m + 8, at + 1, m, kSendLane);
+    made.add(1, JobKind::kRecvForward, m == 0 ? 0 : at, at + 1, m, kRecvLane);
+    made.add(1, JobKind::kForward, at + 1, at + 11, m);
+    const Nanoseconds last = 19 + 21 * m;
+    made.add(1, JobKind::kSendForward, at + 11, last + 1, m, kSendLane);
+    made.add(2, JobKind::kRecvForward, m == 0 ? 0 : last, last + 1, m, kRecvLane);
+    made.add(2, JobKind::kForward, last + 1, last + 21, m);
+  }
+  made.timeline.sort();
+  for (const int rank : {0, 1, 2}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 3};
+  const GivenRun run(std::move(made.timeline));
+  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
+  const Timeline changed = run.again.run({.usualLaunches = {1}});
+  const std::vector<Event>& jobs = changed.findTrack(1, kComputeLane)->events;
+  EXPECT_EQ(jobs[0].begin, 9 * kNsPerUs);
+  EXPECT_EQ(jobs[1].begin, 20 * kNsPerUs) << "received when job 0 has ended";
+  EXPECT_EQ(jobs[2].begin, 31 * kNsPerUs);
+}
+
+/// On rank 2 a job begins 250 us late where the one before it made data for another rank, as weight
+/// halves do not: one thread sends before it goes on.
+TEST(RunAgain, WhatOfARankIsLateIsKnownByWhetherTheJobBeforeHasAMessageToSend) {
+  const Plan plan = buildSchedule("ZB-H1", 4, 8);
+  Costs costs = unevenCosts(plan, false);
+  Costs usual = costs;
+  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    bool sends = false;
+    for (const Action& action : plan.ranks[rank]) {
+      if (!isCompute(action.kind)) continue;
+      const bool isLate = rank == 2 && sends;
+      usual.faults.jobs.push_back({.action = action, .late = 10'000});
+      costs.faults.jobs.push_back({.action = action, .late = isLate ? 260'000 : 10'000});
+      sends = action.kind != JobKind::kBackwardWeight;
+    }
+  }
+  const GivenRun run(simulatedRun(plan, costs));
+  const Timeline expected = simulatedRun(plan, usual);
+  EXPECT_GT(differenceFrom(expected, run, {}), 500'000);
+  EXPECT_EQ(differenceFrom(expected, run, {.usualLaunches = {2}}), 0);
+}
+
+TEST(RunAgain, OfTwoRanksTheOneThatBeginsFarLaterIsLate) {
+  const Plan plan = buildSchedule("1F1B", 2, 8);
+  Costs costs = unevenCosts(plan, false);
+  for (std::size_t rank = 0; rank < plan.ranks.size(); ++rank) {
+    for (const Action& action : plan.ranks[rank]) {
+      if (!isCompute(action.kind)) continue;
+      costs.faults.jobs.push_back({.action = action, .late = rank == 1 ? 250'000 : 10'000});
+    }
+  }
+  EXPECT_THAT(GivenRun(simulatedRun(plan, costs)).again.lateRanks().ranks, ElementsAre(1));
+}
+
+/// Only the first message is logged. Jobs of rank 1 begin 3 us after their inputs, and the third
+/// begins 13 us after: what it waited for may have been its message.
+TEST(RunAgain, WithoutLaunchesOnlyThatOfAJobWhoseMessageMayHaveBeenLateStays) {
+  ForwardsByHand made;
+  for (int m = 0; m < 3; ++m) made.add(0, JobKind::kForward, 10 * m, 10 * m + 10, m);
+  made.add(0, JobKind::kSendForward, 10, 11, 0, kSendLane);
+  made.add(1, JobKind::kRecvForward, 0, 11, 0, kRecvLane);
+  made.add(1, JobKind::kForward, 14, 24, 0);
+  made.add(1, JobKind::kForward, 27, 37, 1);
+  made.add(1, JobKind::kForward, 50, 60, 2);
+  made.timeline.sort();
+  for (const int rank : {0, 1}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
+  const GivenRun run(std::move(made.timeline));
+  const Timeline changed = run.again.run({.leavesOutLaunches = true});
+  const std::vector<Event>& jobs = changed.findTrack(1, kComputeLane)->events;
+  EXPECT_EQ(jobs[0].begin, 11 * kNsPerUs);
+  EXPECT_EQ(jobs[1].begin, 21 * kNsPerUs);
+  EXPECT_EQ(jobs[2].begin, (31 + 13) * kNsPerUs);
+}
+
 /// Replica 1 begins each step 500 us later than replica 0 does, which waits for it at the
 /// end. What jobs begin late besides stays.
 TEST(RunAgain, AReplicaThatBeginsAStepLateBeginsAsTheOthersDoWithUsualLaunches) {

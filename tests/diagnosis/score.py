@@ -276,7 +276,12 @@ def is_fine(verdict, faults, counted):
         return any(fault["place"] == 0 for fault in faults) or not names_first
     if len(faults) == 1:
         return False
-    return all(fault["place"] is not None and fault["place"] < FIRST_FEW for fault in large)
+    abstains = any(finding["kind"] == CANNOT_TELL for finding in counted[:FIRST_FEW])
+    return all(
+        (fault["place"] is not None and fault["place"] < FIRST_FEW)
+        or (fault["may_abstain"] and abstains)
+        for fault in large
+    )
 
 
 def truth_is_missing(verdict):

@@ -6,7 +6,8 @@ import math
 SETS = (
     ("one", "one fault, of 2 % of a step or more"),
     ("small", "one fault, smaller than that"),
-    ("two", "two faults"),
+    ("two", "two faults, each of 2 % or more"),
+    ("two, one small", "two faults, one or both smaller"),
     ("clean", "no fault"),
     ("missing", "one fault, files of ranks missing"),
     ("hybrid one", "ranks that meet inside jobs, one fault, of 2 % or more"),
@@ -83,7 +84,8 @@ def set_of(verdict):
         return "%s %s" % (name, size) if name in ("hybrid", "real") else size
     if name in ("hybrid", "real"):
         return name + (" two" if faults else " clean")
-    return name
+    is_small = name == "two" and any(fault["small"] for fault in faults)
+    return "two, one small" if is_small else name
 
 
 def answered(verdict):

@@ -859,11 +859,12 @@ void WhatIfPanel::showMeasured() {
   predicted_->show(nullptr, {}, false);
   figures_->show(tr("measured"), {facts.measured, facts.peaks}, nullptr, facts.isOfWall,
                  facts.isInTokens);
-  state_->setText(facts.noPreview.empty()
-                      ? tr("Move a slider: the median step, %1, follows. Then the whole run is "
-                           "predicted.")
-                            .arg(facts.step)
-                      : asText(facts.noPreview) + '.');
+  state_->setText(
+      facts.noPreview.empty()
+          ? tr("Move a slider: the median step (step %1) follows. Then the whole run is "
+               "predicted.")
+                .arg(facts.step)
+          : asText(facts.noPreview) + '.');
   QString errors;
   if (facts.modelError) {
     errors = tr("model error %1: simulated with medians, nothing changed, beside the run")

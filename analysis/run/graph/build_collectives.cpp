@@ -21,6 +21,11 @@ Name nameOf(const Event& event, StringId members) {
   return {event.step, event.kind, members, static_cast<std::int16_t>(event.stage)};
 }
 
+bool makesGradients(JobKind kind) {
+  return kind == JobKind::kBackward || kind == JobKind::kBackwardWeight ||
+         kind == JobKind::kForwardBackward;
+}
+
 /// The members of a collective have the same one.
 struct GroupKey {
   Name name;
@@ -106,6 +111,49 @@ std::size_t JobGraphBuilder::lastThatAllShare() const {
     if (!isShared) return back;
   }
   return kMost;
+}
+
+/// Finds the names of sums behind backward passes beside which jobs begin, on any rank, in one of
+/// ten: no job waits for these. Where one ends while its rank does nothing, that is by chance.
+void JobGraphBuilder::findSumsBesideJobs() {
+  if (graph_.isNumbered_) return;  // the study has rules of its own
+  struct Use {
+    std::int64_t all = 0;
+    std::int64_t besideJobs = 0;
+  };
+  std::map<SumName, Use> uses;
+  for (std::uint32_t r = 0; r < events_.size(); ++r) {
+    for (const Collective& each : events_[r].collectives) {
+      const Event& event = *each.event;
+      if (!isBehindBackward(event, graph_.ranks_[r])) continue;
+      Use& use = uses[{event.kind, event.name}];
+      ++use.all;
+      if (beginsBeside(event, graph_.ranks_[r])) ++use.besideJobs;
+    }
+  }
+  for (const auto& [name, use] : uses) {
+    if (10 * use.besideJobs >= use.all) sumsBesideJobs_.insert(name);
+  }
+}
+
+/// Whether it is a sum that the last job before it may have made the gradients for.
+bool JobGraphBuilder::isBehindBackward(const Event& event, const JobGraph::Rank& rank) const {
+  if (!isReduction(event.kind)) return false;
+  const Id before = jobBefore(rank, event.begin);
+  return before != JobGraph::kNone && makesGradients(graph_.nodes_[before].kind);
+}
+
+/// Whether a compute job of its rank begins while it runs.
+bool JobGraphBuilder::beginsBeside(const Event& event, const JobGraph::Rank& rank) const {
+  constexpr Nanoseconds kEndsRounded = 2;
+  const JobGraph::Node* const jobs = &graph_.nodes_[0];
+  const JobGraph::Node* job =
+      std::partition_point(jobs + rank.first, jobs + rank.end,
+                           [&](const JobGraph::Node& each) { return each.begin <= event.begin; });
+  for (; job != jobs + rank.end && job->begin < event.end - kEndsRounded; ++job) {
+    if (isCompute(job->kind)) return true;
+  }
+  return false;
 }
 
 /// Counts them, and leaves out what is part of a job. Of those in which ranks meet that is part of
@@ -219,6 +267,7 @@ void JobGraphBuilder::placeCollectives() {
   graph_.nodeCount_ = next;
   if (next == graph_.messageEnd_) return;
   graph_.collectives_.resize(next - graph_.messageEnd_);
+  findSumsBesideJobs();
   forRanks([&](std::uint32_t r, RankEvents& events) { fillCollectives(r, events); });
   groupCollectives();
 }
@@ -235,15 +284,12 @@ Id JobGraphBuilder::gradientsBefore(const JobGraph::Rank& rank,
   while (at != jobs + rank.first) {
     const JobGraph::Node& job = *--at;
     if (job.end <= collective.begin || job.step != collective.step) break;
-    const bool isBackward = job.kind == JobKind::kBackward ||
-                            job.kind == JobKind::kBackwardWeight ||
-                            job.kind == JobKind::kForwardBackward;
     const bool isOfStage = collective.stage < 0 || job.stage == collective.stage ||
                            job.kind == JobKind::kForwardBackward;
     // The gradients of one part are added up while the next one runs.
     const bool isUnderPart =
         job.event->part != kNotGiven && 8 * (job.end - collective.begin) > job.end - job.begin;
-    if (isBackward && isOfStage && !isUnderPart) return static_cast<Id>(at - jobs);
+    if (makesGradients(job.kind) && isOfStage && !isUnderPart) return static_cast<Id>(at - jobs);
   }
   return JobGraph::kNone;
 }
@@ -260,7 +306,9 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
     const Id id = rank.firstCollective + static_cast<Id>(i);
     JobGraph::Collective& made = graph_.collectives_[id - graph_.messageEnd_];
     made.track = track;
-    made.isOfGradients = isOfGradients(event);
+    made.isLeftBehind =
+        isOfGradients(event) ||
+        (sumsBesideJobs_.contains({event.kind, event.name}) && isBehindBackward(event, rank));
     JobGraph::Node& node = graph_.nodes_.make(id);
     node.isCollective = true;
     node.event = &event;
@@ -287,7 +335,7 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
     JobGraph::Node* job =
         std::partition_point(jobs + rank.first, jobs + rank.end,
                              [&](const JobGraph::Node& each) { return each.begin < node.end; });
-    while (made.isOfGradients && job != jobs + rank.end && isCompute(job->kind)) ++job;
+    while (made.isLeftBehind && job != jobs + rank.end && isCompute(job->kind)) ++job;
     if (job == jobs + rank.end) continue;
     const auto endsEarlier = [&](Id other) {
       return other == JobGraph::kNone || graph_.nodes_[other].end < node.end;

@@ -28,8 +28,9 @@ namespace pipetrace {
 /// ended when it began. So has what loads data, of the compute job behind it.
 ///
 /// The first job that begins after the end of a collective on its rank waits for it. For sums of
-/// gradients that a compute job started for replicas and left behind (FSDP's reduce-scatters), that
-/// is the first that is no compute job. A collective
+/// gradients that hold up no compute job, that is the first that is none: those that a compute job
+/// started for replicas and left behind (FSDP's reduce-scatters), and those behind backward passes
+/// that have the name of some beside which compute jobs begin. A collective
 /// waits for the last job of its rank that had ended when it began, for the one before it on its
 /// lane, and for its other members. Where its members are given, a backward pass of its stage that
 /// it began in counts as ended: times of plans and of clocks differ by microseconds. The n-th of a
@@ -71,9 +72,9 @@ class JobGraph {
 
   /// A collective has these beside its node.
   struct Collective {
-    std::uint32_t track = 0;     ///< index in timeline.tracks
-    std::uint32_t group = 0;     ///< its members have the same one
-    bool isOfGradients = false;  ///< that a compute job started for replicas, and left behind
+    std::uint32_t track = 0;    ///< index in timeline.tracks
+    std::uint32_t group = 0;    ///< its members have the same one
+    bool isLeftBehind = false;  ///< a sum of gradients that no compute job waits for
   };
 
   /// The two ends of a message. One of them may be missing.

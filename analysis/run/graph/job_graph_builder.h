@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -131,6 +132,9 @@ class JobGraphBuilder {
   bool isOfJobs(const Event& event) const;
   bool isMeeting(const Event& event) const;
   bool isOfGradients(const Event& event) const;
+  void findSumsBesideJobs();
+  bool isBehindBackward(const Event& event, const JobGraph::Rank& rank) const;
+  bool beginsBeside(const Event& event, const JobGraph::Rank& rank) const;
   Nanoseconds timeInJobs(const Event& event, const JobGraph::Rank& rank) const;
   JobGraph::Id gradientsBefore(const JobGraph::Rank& rank, const JobGraph::Node& collective) const;
   StringId membersOf(const Event& event) const;
@@ -155,7 +159,9 @@ class JobGraphBuilder {
   std::optional<StringId> meetingKey_;  // of collectives inside jobs
   std::optional<StringId> useKey_;
   std::optional<StringId> replicas_;  // a value of it
-  std::vector<RankEvents> events_;    // by rank
+  using SumName = std::pair<JobKind, StringId>;
+  std::set<SumName> sumsBesideJobs_;
+  std::vector<RankEvents> events_;  // by rank
   std::vector<Pipeline> pipelines_;
   std::vector<std::uint32_t> pipelineOf_;  // by rank
   std::vector<Place> places_;              // by rank

@@ -274,10 +274,49 @@ TEST(JobGraphOfReplicas, ASumOfGradientsHoldsUpTheOptimizerAndNoJobThatItIsLeftB
     const JobGraph::Id first = found.ranks()[0].firstCollective;
     ASSERT_EQ(found.ranks()[0].endOfCollectives, first + 2);
     const bool isOfReplicas = use == "data-parallel";
-    EXPECT_EQ(found.collective(first).isOfGradients, isOfReplicas);
+    EXPECT_EQ(found.collective(first).isLeftBehind, isOfReplicas);
     EXPECT_EQ(found.node(1).collective, isOfReplicas ? JobGraph::kNone : first) << "a backward";
     EXPECT_EQ(found.node(2).collective, first + 1) << "the optimizer";
   }
+}
+
+// Gloo's sums name no members. One that ends while its rank does nothing ends so by chance, where
+// others run beside jobs.
+TEST_F(JobGraphTest, ASumHoldsUpNoJobWhereOthersOfItsNameRunBesideJobs) {
+  for (const Nanoseconds secondJob : {110, 160}) {
+    made_ = {};
+    const auto sum = [&](Nanoseconds begin, Nanoseconds end) {
+      add(0, kAllReduce, begin, end, -1, "gloo").name =
+          made_.timeline.strings.intern("gloo:all_reduce");
+    };
+    add(0, kBackward, 0, 100, 0);
+    sum(100, 150);
+    add(0, kBackward, secondJob, 200, 1);
+    sum(200, 290);
+    add(0, kBackward, 300, 400, 2);
+    sum(400, 450);
+    add(0, kOptimizer, 460, 470).microBatch = kNotGiven;
+    const JobGraph found = graph();
+    const Id first = found.ranks()[0].firstCollective;
+    const bool isBeside = secondJob < 150;
+    EXPECT_EQ(found.node(2).collective, isBeside ? kNone : first + 1) << "the last backward";
+    EXPECT_EQ(found.node(3).collective, first + 2) << "the optimizer";
+  }
+}
+
+// Behind a forward it may be what the next job begins with, as a mean of losses.
+TEST_F(JobGraphTest, ASumBehindAForwardHoldsUpTheNextJobWhateverRunsBesideOthers) {
+  const auto sum = [&](Nanoseconds begin, Nanoseconds end) {
+    add(0, kAllReduce, begin, end, -1, "gloo").name =
+        made_.timeline.strings.intern("gloo:all_reduce");
+  };
+  add(0, kForward, 0, 100, 0);
+  sum(100, 150);
+  add(0, kBackward, 160, 200, 0);
+  sum(200, 290);
+  add(0, kBackward, 210, 400, 1);
+  const JobGraph found = graph();
+  EXPECT_EQ(found.node(1).collective, found.ranks()[0].firstCollective);
 }
 
 }  // namespace

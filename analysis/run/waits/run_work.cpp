@@ -523,7 +523,7 @@ void RunWork::placeCollectives(std::size_t cell) {
     Collective& each = collectives_[c];
     const Event& event = *graph_.node(each.node).event;
     auto after = jobAt(event.end);
-    if (graph_.collective(each.node).isOfGradients) {
+    if (graph_.collective(each.node).isLeftBehind) {
       after = std::find_if_not(after, chain.end(),
                                [&](Id job) { return isCompute(graph_.node(job).kind); });
     }

@@ -12,8 +12,8 @@ Settings: `program` (default: pipe-trace), `options` (more of its options, a lis
 - A step without the cause is the one of the finding, else of the piece of advice about the same
   rank, link or cause. Where the report has neither, `pipe-trace what-if` is asked for the first
   findings (`what_if`): the rank, stage or link as fast as the report says that others are, no
-  launches, or no loading. What pauses cost is how long they are, over the steps after which there
-  could be one.
+  launches, or no loading. What pauses cost is how much longer than usual they are, over the steps
+  after which there could be one.
 - Other schedules and more micro-batches are pieces of advice. They come behind all findings, in the
   report's order. So does advice on anything else that no finding is about.
 """
@@ -199,10 +199,15 @@ def factor_of(finding):
         return evidence["group"]["factor"], None
     if "contention" in evidence:
         return evidence["contention"]["factor"], None
-    times = re.search(r" take (.*?) \(median; other links (.*?)\)", finding["text"])
-    if times and nanoseconds(times[2]):
-        return nanoseconds(times[1]) / nanoseconds(times[2]), None
-    return None, None
+    times = times_of_link(finding)
+    return (times[0] / times[1], None) if times else (None, None)
+
+
+def times_of_link(finding):
+    """How long its messages take, and those of other links, ns; None: it says nothing of these."""
+    found = re.search(r" take (.*?) \(median; other links (.*?)\)", finding["text"])
+    times = [nanoseconds(text) for text in found.groups()] if found else [0, 0]
+    return times if times[1] else None
 
 
 def plan_of(advice):
@@ -245,6 +250,7 @@ class Answer:
             "steps": where.get("steps") if finding["kind"] in WITH_STEPS else None,
             "factor": factor,
             "factor_error": error,
+            "usual_ns": (times_of_link(finding) or (None, None))[1],
             "text": finding["text"],
             "severity": finding["severity"],
             "minor": finding["minor"],
@@ -267,7 +273,9 @@ class Answer:
                 continue
             if pause and pause["steps"]:
                 is_loading = pause.get("reason") == "data"
-                said["cost_ns"] = pause["work_ns" if is_loading else "time_ns"] / pause["steps"]
+                usual = pause["count"] * pause.get("usual_ns", 0)
+                time = pause["work_ns"] if is_loading else pause["time_ns"] - usual
+                said["cost_ns"] = time / pause["steps"]
                 said["of"] = "wall"
             elif said["kind"] == "jitter" and wall:
                 said["cost_ns"] = evidence.get("share_of_steps", 0) * wall
@@ -348,7 +356,7 @@ def changes_for(said):
     elif kind == "slow_stage" and factor and not said.get("steps"):
         scales = ["stage=%d:%.6f" % (stage, 1 / factor) for stage in said["stages"]]
     elif kind == "slow_link" and factor and said["link"]:
-        scales = ["link=%d-%d:%.6f" % (*said["link"], 1 / factor)]
+        return ["--link", "%d-%d=%dns" % (*said["link"], said["usual_ns"])]
     elif kind in ("late_starts", "late_sends"):
         if not said["ranks"]:
             return ["--no-launch"] if kind == "late_starts" else []
