@@ -106,6 +106,25 @@ TEST_F(RunReportTest, AMinorFindingIsListedWhereStepsWouldBeShorterWithoutItByOn
   EXPECT_THAT(runReportText(report), Not(HasSubstr(text))) << "it is about another rank";
 }
 
+/// Stage 2, on rank 2, takes 1.05 times as long. What that costs is known for its finding, and is
+/// no advice: nobody makes a stage faster.
+TEST_F(RunReportTest, ASlowStageHasWhatTheStepWouldTakeWithoutItWhereMessagesAreInLine) {
+  const CheckedPlan plan = withMessagesOfTorch(buildSchedule("Interleaved1F1B", 4, 8));
+  Costs costs =
+      Costs::equal(plan->numStages, {.forward = 10 * kNsPerMs, .backward = 20 * kNsPerMs});
+  costs.transfer = kNsPerMs;
+  costs.stages[2] = {.forward = 10'500'000, .backward = 21 * kNsPerMs};
+  const auto run =
+      asRun(simulate(plan, costs, {.steps = 4, .commStreams = CommStreams::kRank}).timeline);
+  ASSERT_TRUE(run.graph().areLinesHeld());
+  const AdviceList advice = adviceOn(run, {});
+  const auto isOfStage = [](const Advice& each) {
+    return each.of == Advice::Of::kStage && each.stages == std::vector<std::int32_t>{2};
+  };
+  EXPECT_TRUE(std::any_of(advice.ofRun.begin(), advice.ofRun.end(), isOfStage));
+  EXPECT_FALSE(std::any_of(advice.best.begin(), advice.best.end(), isOfStage));
+}
+
 /// With messages of 2 ms, each of 20 ranks waits for others.
 TEST_F(RunReportTest, TableOfCostsHasTheMostExpensiveRanks) {
   const Plan plan = buildSchedule("1F1B", {20, 40});

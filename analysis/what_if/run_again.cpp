@@ -306,25 +306,13 @@ bool RunAgain::isLaunched(Index index, Begins begins) const {
   return before.rank == work.rank && !isMessage(before);
 }
 
-/// The median of each rank's launches, by its index; 0 for ranks without any.
-std::vector<double> RunAgain::medianLaunches(Begins begins) const {
+/// The median of each rank's launches, by its index; 0 for ranks without any. `areKnown`: only of
+/// what waits for no message that is not logged.
+std::vector<double> RunAgain::medianLaunches(Begins begins, bool areKnown) const {
   std::map<std::uint32_t, std::vector<double>> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (isLaunched(i, begins))
-      launches[launchedBy(i, begins)].push_back(network_.operations()[i].launch);
-  }
-  std::vector<double> medians(graph_.ranks().size(), 0.0);
-  for (auto& [rank, own] : launches) medians[rank] = medianOf(own);
-  return medians;
-}
-
-/// The median of the launches of each rank's jobs that wait for no message that is not logged, by
-/// its index; 0 for ranks without any.
-std::vector<double> RunAgain::launchesThatAreKnown() const {
-  std::map<std::uint32_t, std::vector<double>> launches;
-  for (Index i = 0; i < network_.wholeCount(); ++i) {
-    if (!isLaunchedJob(i) || mayWaitForUnlogged(i)) continue;
-    launches[launchedBy(i, Begins::kJob)].push_back(network_.operations()[i].launch);
+    if (!isLaunched(i, begins) || (areKnown && mayWaitForUnlogged(i))) continue;
+    launches[launchedBy(i, begins)].push_back(network_.operations()[i].launch);
   }
   std::vector<double> medians(graph_.ranks().size(), 0.0);
   for (auto& [rank, own] : launches) medians[rank] = medianOf(own);
@@ -494,7 +482,7 @@ std::vector<double> RunAgain::launchesOf(const RunChanges& changes) const {
     later[begins] = laterThanOthers(changes.usualLaunches, begins, makers);
   }
   const std::vector<double> known =
-      changes.leavesOutLaunches ? launchesThatAreKnown() : std::vector<double>();
+      changes.leavesOutLaunches ? medianLaunches(Begins::kJob, true) : std::vector<double>();
   std::vector<double> launches;
   for (Index i = 0; i < network_.wholeCount(); ++i) {
     const Operation& work = network_.operations()[i];

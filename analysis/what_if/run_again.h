@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -97,8 +98,7 @@ class RunAgain {
   bool isPostedLast(RunNetwork::Index index, Begins begins) const;
   bool isLaunched(RunNetwork::Index index, Begins begins) const;
   std::uint32_t launchedBy(RunNetwork::Index index, Begins begins) const;
-  std::vector<double> medianLaunches(Begins begins) const;
-  std::vector<double> launchesThatAreKnown() const;
+  std::vector<double> medianLaunches(Begins begins, bool areKnown = false) const;
   bool isLaunchedAsOthers(RunNetwork::Index index, const std::vector<double>& known) const;
   static constexpr double kAsLateAsOthers = 1.5;
   std::vector<char> makersForOthers() const;

@@ -182,7 +182,30 @@ struct ForwardsByHand : HandMadeTimeline {
     event.stage = rank;
     event.peer = isSend(kind) ? rank + 1 : isRecv(kind) ? rank - 1 : kNotGiven;
   }
+  /// Both ends of a message from a rank to the next one, as they are posted.
+  void message(int from, int microBatch, Nanoseconds sent, Nanoseconds received, Nanoseconds end) {
+    add(from, JobKind::kSendForward, sent, end, microBatch, kSendLane);
+    add(from + 1, JobKind::kRecvForward, received, end, microBatch, kRecvLane);
+  }
+  GivenRun givenRun(int ranks) {
+    timeline.sort();
+    for (int rank = 0; rank < ranks; ++rank) {
+      timeline.ranks[rank] = {.rank = rank, .numStages = ranks};
+    }
+    return GivenRun(std::move(timeline));
+  }
 };
+
+/// When the jobs of a rank begin in a run with changes, in us. Without changes it is as it was.
+std::vector<Nanoseconds> beginsOn(int rank, const GivenRun& run, const RunChanges& changes) {
+  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
+  std::vector<Nanoseconds> begins;
+  const Timeline changed = run.again.run(changes);
+  for (const Event& job : changed.findTrack(rank, kComputeLane)->events) {
+    begins.push_back(job.begin / kNsPerUs);
+  }
+  return begins;
+}
 
 /// The receive of job 1 is posted when job 0 has ended, long after the one before it on its line.
 /// That of job 2 waits for its turn.
@@ -286,9 +309,7 @@ TEST(RunAgain, ARankThatSendsLateHoldsUpItsReceiverOnlyUntilItSendsAsOthersDo) {
     made.add(2, JobKind::kRecvForward, 0, at + 25, m, kRecvLane);
     made.add(2, JobKind::kForward, at + 25, at + 35, m);
   }
-  made.timeline.sort();
-  for (const int rank : {0, 1, 2}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 3};
-  const GivenRun run(std::move(made.timeline));
+  const GivenRun run = made.givenRun(3);
   EXPECT_THAT(run.again.lateRanks().ranks, ElementsAre(0));
   EXPECT_TRUE(run.again.lateRanks().sendLate);
   EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
@@ -329,9 +350,7 @@ TEST(RunAgain, WhoSendsLateWhateverItDoesSendsNoLaterForLongerJobs) {
     made.add(1, JobKind::kRecvForward, 0, at + 27, m, kRecvLane);
     made.add(1, JobKind::kForward, at + 27, at + 37, m);
   }
-  made.timeline.sort();
-  for (const int rank : {0, 1}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
-  const GivenRun run(std::move(made.timeline));
+  const GivenRun run = made.givenRun(2);
   const Timeline changed = run.again.run({.usualLaunches = {0}});
   EXPECT_EQ(changed.findTrack(1, kComputeLane)->events[0].begin, 11 * kNsPerUs);
 }
@@ -343,23 +362,15 @@ TEST(RunAgain, WhatIsSentLateIsSentAsOthersDoThoughItsReceiveIsPostedMeanwhile) 
   for (int m = 0; m < 3; ++m) {
     const Nanoseconds at = 13 * m;
     made.add(0, JobKind::kForward, at, at + 10, m);
-    made.add(0, JobKind::kSendForward, at + 13, at + 14, m, kSendLane);
-    made.add(1, JobKind::kRecvForward, m == 0 ? 0 : at + 11, at + 14, m, kRecvLane);
+    made.message(0, m, at + 13, m == 0 ? 0 : at + 11, at + 14);
     made.add(1, JobKind::kForward, at + 14, at + 24, m);
     const Nanoseconds last = 15 * m;
-    made.add(1, JobKind::kSendForward, at + 24, last + 25, m, kSendLane);
-    made.add(2, JobKind::kRecvForward, m == 0 ? 0 : last + 24, last + 25, m, kRecvLane);
+    made.message(1, m, at + 24, m == 0 ? 0 : last + 24, last + 25);
     made.add(2, JobKind::kForward, last + 25, last + 39, m);
   }
-  made.timeline.sort();
-  for (const int rank : {0, 1, 2}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 3};
-  const GivenRun run(std::move(made.timeline));
-  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
-  const Timeline changed = run.again.run({.usualLaunches = {0}});
-  const std::vector<Event>& jobs = changed.findTrack(1, kComputeLane)->events;
-  EXPECT_EQ(jobs[0].begin, 11 * kNsPerUs);
-  EXPECT_EQ(jobs[1].begin, 22 * kNsPerUs) << "sent when job 0 has ended and its receive is posted";
-  EXPECT_EQ(jobs[2].begin, 33 * kNsPerUs);
+  const GivenRun run = made.givenRun(3);
+  EXPECT_THAT(beginsOn(1, run, {.usualLaunches = {0}}), ElementsAre(11, 22, 33))
+      << "each is sent when the job before has ended and its receive is posted";
 }
 
 /// Rank 1 posts each receive but the first one 3 us after its job before has ended, when the
@@ -370,23 +381,15 @@ TEST(RunAgain, WhatIsReceivedLateByARankIsReceivedAsOthersDo) {
   for (int m = 0; m < 3; ++m) {
     made.add(0, JobKind::kForward, 8 * m, 8 * m + 8, m);
     const Nanoseconds at = 8 + 14 * m;
-    made.add(0, JobKind::kSendForward, 8 * m + 8, at + 1, m, kSendLane);
-    made.add(1, JobKind::kRecvForward, m == 0 ? 0 : at, at + 1, m, kRecvLane);
+    made.message(0, m, 8 * m + 8, m == 0 ? 0 : at, at + 1);
     made.add(1, JobKind::kForward, at + 1, at + 11, m);
     const Nanoseconds last = 19 + 21 * m;
-    made.add(1, JobKind::kSendForward, at + 11, last + 1, m, kSendLane);
-    made.add(2, JobKind::kRecvForward, m == 0 ? 0 : last, last + 1, m, kRecvLane);
+    made.message(1, m, at + 11, m == 0 ? 0 : last, last + 1);
     made.add(2, JobKind::kForward, last + 1, last + 21, m);
   }
-  made.timeline.sort();
-  for (const int rank : {0, 1, 2}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 3};
-  const GivenRun run(std::move(made.timeline));
-  EXPECT_EQ(differenceFrom(run.run.timeline(), run, {}), 0);
-  const Timeline changed = run.again.run({.usualLaunches = {1}});
-  const std::vector<Event>& jobs = changed.findTrack(1, kComputeLane)->events;
-  EXPECT_EQ(jobs[0].begin, 9 * kNsPerUs);
-  EXPECT_EQ(jobs[1].begin, 20 * kNsPerUs) << "received when job 0 has ended";
-  EXPECT_EQ(jobs[2].begin, 31 * kNsPerUs);
+  const GivenRun run = made.givenRun(3);
+  EXPECT_THAT(beginsOn(1, run, {.usualLaunches = {1}}), ElementsAre(9, 20, 31))
+      << "each is received when the job before has ended";
 }
 
 /// On rank 2 a job begins 250 us late where the one before it made data for another rank, as weight
@@ -433,14 +436,8 @@ TEST(RunAgain, WithoutLaunchesOnlyThatOfAJobWhoseMessageMayHaveBeenLateStays) {
   made.add(1, JobKind::kForward, 14, 24, 0);
   made.add(1, JobKind::kForward, 27, 37, 1);
   made.add(1, JobKind::kForward, 50, 60, 2);
-  made.timeline.sort();
-  for (const int rank : {0, 1}) made.timeline.ranks[rank] = {.rank = rank, .numStages = 2};
-  const GivenRun run(std::move(made.timeline));
-  const Timeline changed = run.again.run({.leavesOutLaunches = true});
-  const std::vector<Event>& jobs = changed.findTrack(1, kComputeLane)->events;
-  EXPECT_EQ(jobs[0].begin, 11 * kNsPerUs);
-  EXPECT_EQ(jobs[1].begin, 21 * kNsPerUs);
-  EXPECT_EQ(jobs[2].begin, (31 + 13) * kNsPerUs);
+  const GivenRun run = made.givenRun(2);
+  EXPECT_THAT(beginsOn(1, run, {.leavesOutLaunches = true}), ElementsAre(11, 21, 31 + 13));
 }
 
 /// Replica 1 begins each step 500 us later than replica 0 does, which waits for it at the

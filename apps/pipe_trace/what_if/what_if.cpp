@@ -207,8 +207,9 @@ void addWhatIfOptions(CommandApp& app, WhatIfOptions& options) {
                "Everything begins when its last input is there; pauses between steps stay")
       ->group(kRunGroup);
   own("--usual-launch", options.usualLaunches, "R",
-      "The jobs of a rank begin, and its messages are sent, as long after their inputs as those of "
-      "the others, in the median. May be given several times");
+      "The jobs of a rank begin, and its messages are sent and received, as long after their "
+      "inputs "
+      "as those of the others, in the median. May be given several times");
   const auto plan = [&](const char* name, auto& to, const char* type, const std::string& what) {
     return app.add_option(name, to, what)->type_name(type)->group(kPlanGroup);
   };
